@@ -129,9 +129,10 @@ describe('the commands', { concurrency: 3 }, () => {
     const embedded = ['embedded-database', 'data-folder-claim'];
     // In a fleet, and where there is object storage.
     const ofFleets = ['job-offers', 'recording-uploads', 'recording-objects', 'job-results', 'object-maintenance'];
+    const withCertificate = ['tls-certificate'];
     assert.deepEqual(
       namesIn(tableCells(textOf('ARCHITECTURE.md'), 1, 'Loops')).toSorted(),
-      [...running, ...embedded, ...ofFleets].toSorted(),
+      [...running, ...embedded, ...ofFleets, ...withCertificate].toSorted(),
     );
   });
 });

@@ -14,6 +14,11 @@ const path = z
   .string()
   .min(1)
   .transform((text) => (isAbsolute(text) ? text : resolve(text)));
+/** Who pastes the key itself must not find it in a message about a path. */
+const pemPath = z
+  .string()
+  .refine((text) => !text.includes('-----BEGIN'), { error: 'must be the path of a PEM file, not its content', abort: true })
+  .pipe(path);
 const list = z.string().transform((text) =>
   text
     .split(',')
@@ -65,6 +70,13 @@ const secretVariable = <S extends z.ZodType>(schema: S, description: string) => 
 const server = {
   BERTH_HOST: variable(z.string().min(1), '127.0.0.1', 'Address to listen on.'),
   BERTH_PORT: variable(integer(0, 65_535), '8080', 'TCP port to listen on. `0` picks a free port and prints it at start.'),
+  BERTH_TLS_CERT: variable(
+    pemPath,
+    null,
+    'PEM file with the certificate of the service, followed by those that lead to its authority. With it the port speaks TLS alone. ' +
+      'Read again within ten seconds of a change. Default: plain HTTP.',
+  ),
+  BERTH_TLS_KEY: variable(pemPath, null, 'PEM file with the key of that certificate. Required with it.'),
   BERTH_PUBLIC_URL: variable(
     webUrl.transform((text) => withoutTrailing(text, '/')),
     null,

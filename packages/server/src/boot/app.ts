@@ -139,6 +139,7 @@ export class App {
       ...(services.objects ? [services.objects.maintenance] : []),
       services.rates.exchange,
       services.placement.reservations,
+      ...(deps.tls ? [deps.tls.watch] : []),
     ];
     const machines = [
       fleet.heartbeat,
@@ -216,7 +217,7 @@ export class App {
       throw error;
     });
     await this.#reportLostWork();
-    const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const address = `${this.#deps.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
     // A client that is answered may go on at another worker, which must find this one.
     fleet.announce(config.publicUrl ?? address, await this.#listenToWorkers());
     if (isJoined) await fleet.lease.heartbeat.idle();

@@ -43,6 +43,18 @@ export function browserWarning(browser: Browser, nowMs: number): string | null {
   return days > browserAgeDaysMax ? `${browser.version} is ${days} days old. ${browserAdvice}` : null;
 }
 
+const dayMs = 86_400_000;
+/** Whoever renews certificates by a timer does it before. */
+const certificateDaysMin = 14;
+
+/** null: it is valid for longer. */
+export function certificateWarning(expiresAt: Date, nowMs: number): string | null {
+  const days = Math.floor((expiresAt.getTime() - nowMs) / dayMs);
+  if (days >= certificateDaysMin) return null;
+  const when = expiresAt.toISOString().slice(0, 10);
+  return `${days < 0 ? `expired on ${when}` : `expires on ${when}`}. Renew it; the service reads the new files by itself.`;
+}
+
 export const clockAdvice =
   'Certificates, login tokens and links fail until it is right. Set it with timedatectl set-ntp true, or with date --set; in a container or virtual machine, on its host.';
 

@@ -95,6 +95,7 @@ export function mountRoutes(mount: MountDeps): Http {
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     limits: defaultLimits,
+    tls: deps.tls,
     isDraining,
     rates: services.rates,
     authFailuresPerMinuteMax: config.authFailuresPerMinuteMax,

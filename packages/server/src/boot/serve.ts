@@ -6,10 +6,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { App, buildApp } from './app.ts';
 import type { Config } from '../config.ts';
 import { openDataDir, readWorkerId } from './data-dir.ts';
-import { assertRoomForDatabase, clockAdvice, browserWarning, clockFault, diskWarning } from './host-faults.ts';
+import { assertRoomForDatabase, clockAdvice, browserWarning, certificateWarning, clockFault, diskWarning } from './host-faults.ts';
 import { openDisk } from './open-disk.ts';
 import { assertStrongSecrets, secretWarnings } from './settings/exposure.ts';
 import { BoundPort } from '../http/server/port.ts';
+import { TlsFiles } from '../http/server/tls.ts';
 import { adminKeyPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
 import { canRun } from '@berth/lib/can-run.ts';
 import { systemClock } from '@berth/lib/clock.ts';
@@ -17,7 +18,7 @@ import { createLog, openTerminal, silentLog, type Log } from '@berth/lib/log.ts'
 import { readOrCreateSecret } from '@berth/lib/secrets/secret-file.ts';
 import { chooseRuntime, protectService, requireChromium, createVideoEncoders, type Runtime } from '@berth/machines';
 import { withBrowserPrograms } from './settings/browser-programs.ts';
-import { machineSettings } from './settings/setting-rules.ts';
+import { machineSettings, tlsFilePaths } from './settings/setting-rules.ts';
 import { allDone, Startup } from './startup.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { ShownKeys, welcome } from './welcome.ts';
@@ -38,7 +39,8 @@ async function start(settings: Config, running: Running): Promise<void> {
   const log = createLog(config.logLevel, process.stderr.isTTY ? { destination: await openTerminal() } : {});
   const startup = new Startup(log);
   assertStrongSecrets(config);
-  running.port = await BoundPort.open({ host, port: config.port, note: () => startup.note });
+  const tls = await openTls(config);
+  running.port = await BoundPort.open({ host, port: config.port, tls, note: () => startup.note });
   log.info({ host, port: running.port.port }, 'port bound');
   openDataDir(dataDir);
   await assertRoomForDatabase(config);
@@ -52,7 +54,7 @@ async function start(settings: Config, running: Running): Promise<void> {
     startup.step('checking the isolation of browsers', () => openRuntime(config, log)),
     startup.step('loading the service', loadApp),
   ]);
-  const deps = { config, store, clock: systemClock, log, adminKey: admin, encoders, port: running.port };
+  const deps = { tls, config, store, clock: systemClock, log, adminKey: admin, encoders, port: running.port };
   const app = (running.app = await startup.step('building the service', () =>
     create({ ...deps, runtime: () => Promise.resolve(runtime) }),
   ));
@@ -62,12 +64,19 @@ async function start(settings: Config, running: Running): Promise<void> {
   const warnings = [
     ...secretWarnings(config),
     ...(await hostWarnings(config, runtime)),
+    ...certificateWarnings(tls),
     ...runtime.warnings,
     ...(encoders?.warnings ?? []),
   ];
   await greet({ config, app, address, admin, api: api.secret, warnings });
   // At once: a process that is killed would leave nothing for the next start.
   flushCompileCache();
+}
+
+/** @throws CertificateUnusableError, ConfigError */
+async function openTls(config: Config): Promise<TlsFiles | undefined> {
+  const paths = tlsFilePaths(config);
+  return paths === null ? undefined : await TlsFiles.open(paths);
 }
 
 async function hostWarnings(config: Config, runtime: Runtime): Promise<string[]> {
@@ -78,6 +87,11 @@ async function hostWarnings(config: Config, runtime: Runtime): Promise<string[]>
   return [diskWarning(config, disk.state), age, clock === null ? null : `The clock of this host is wrong: ${clock}. ${clockAdvice}`].filter(
     (text) => text !== null,
   );
+}
+
+function certificateWarnings(tls: TlsFiles | undefined): string[] {
+  const warning = tls && certificateWarning(tls.expiresAt, Date.now());
+  return warning ? [`The certificate of BERTH_TLS_CERT ${warning}`] : [];
 }
 
 /** Loads the greater part of the code while the processes that the other steps have started do their work. */

@@ -20,6 +20,7 @@ import { findLostClaims } from '../http/limits/idempotency.ts';
 import { Fleet, type FleetDeps } from '../fleet/pool/pool.ts';
 import { Forwarding } from '../fleet/forwarding/forwarding.ts';
 import { Placement, Workers } from '../fleet/placement/placement.ts';
+import type { TlsFiles } from '../http/server/tls.ts';
 import type { BoundPort } from '../http/server/port.ts';
 import { DatabaseClock, type Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
@@ -53,6 +54,8 @@ export interface AppDeps {
   hostReader?: HostReader;
   /** Absent: `listen` binds the configured one. */
   port?: BoundPort;
+  /** The certificate of the port; absent: plain HTTP. */
+  tls?: TlsFiles | undefined;
 }
 
 /** Set-up builds the pages here. */

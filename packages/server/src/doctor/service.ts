@@ -1,18 +1,22 @@
 /** The doctor's checks of the service: settings, data directory, database, disk, port. */
+import { once } from 'node:events';
 import { existsSync, rmdirSync, statSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { abortAfter } from '@berth/lib/deadline.ts';
 import { billingRisks } from '../accounts/billing/billing.ts';
 import type { Config } from '../config.ts';
 import { openDataDir } from '../boot/data-dir.ts';
 import { attempt, ok, problem, warning, type Finding } from './finding.ts';
-import { diskAdvice } from '../boot/host-faults.ts';
+import { certificateWarning, diskAdvice } from '../boot/host-faults.ts';
 import { exposureWarnings } from '../boot/settings/exposure.ts';
 import { BoundPort } from '../http/server/port.ts';
+import { TlsFiles } from '../http/server/tls.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import { probe } from '../objects/objects.ts';
 import { openDisk } from '../boot/open-disk.ts';
-import { billingSettings, storageOptions, settingsProblems } from '../boot/settings/setting-rules.ts';
+import { billingSettings, storageOptions, settingsProblems, tlsFilePaths } from '../boot/settings/setting-rules.ts';
 import { keyStateOf, profileKeyAdvice, profileKeyFault } from '../boot/settings/sealing-keys.ts';
 import { inspectDatabase, type DatabaseState } from '../store/store.ts';
 
@@ -33,6 +37,7 @@ export async function checkService(config: Config): Promise<Finding[]> {
     ...(await checkDatabase(config)),
     ...(await checkDisk(config)),
     ...(await checkObjects(config)),
+    ...(await checkTls(config)),
     await checkPort(config),
   ];
 }
@@ -123,32 +128,51 @@ async function checkObjects(config: Config): Promise<Finding[]> {
   return [problem('objects', `${name}: ${probed.refused.note || 'no response'}`, advice)];
 }
 
-async function checkPort({ host, port, publicUrl, dataDir }: Config): Promise<Finding> {
+async function checkPort({ host, port, publicUrl, dataDir, tlsCert }: Config): Promise<Finding> {
   const bound = await attempt('port', () => BoundPort.open({ host, port }));
   if ('value' in bound) {
     bound.value.close();
     return ok('port', port === 0 ? `a free one of ${host}` : `${port} of ${host} is free`);
   }
-  if (!(await isService(host, port))) return bound.refused;
+  const url = localUrl(host, port, tlsCert !== null);
+  if (!(await isService(url))) return bound.refused;
   return {
     ...ok('port', `${port} of ${host}: the service runs there`),
-    next: `Open ${publicUrl ?? localUrl(host, port)}/dashboard and sign in with the key in ${join(dataDir, 'api-key')}.`,
+    next: `Open ${publicUrl ?? url}/dashboard and sign in with the key in ${join(dataDir, 'api-key')}.`,
   };
 }
 
 /** The address at which this host reaches the service. */
-function localUrl(host: string, port: number): string {
+function localUrl(host: string, port: number, hasTls: boolean): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  return `http://${name}:${port}`;
+  return `${hasTls ? 'https' : 'http'}://${name}:${port}`;
 }
 
-/** Whether a Berth answers. */
-async function isService(host: string, port: number): Promise<boolean> {
+/** Whether a Berth answers. Its certificate is of its public name, and not of this address. */
+async function isService(url: string): Promise<boolean> {
   try {
-    const response = await fetch(`${localUrl(host, port)}/health`, { signal: abortAfter(healthMs) });
-    const body = (await response.json()) as { checks?: object };
+    const { request } = url.startsWith('https:') ? await import('node:https') : await import('node:http');
+    const asked = request(`${url}/health`, { rejectUnauthorized: false, signal: abortAfter(healthMs) }).end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    const body = JSON.parse(await text(response)) as { checks?: object };
     return typeof body.checks === 'object';
   } catch {
     return false;
   }
+}
+
+async function checkTls(config: Config): Promise<Finding[]> {
+  const opened = await attempt('tls', async () => {
+    const paths = tlsFilePaths(config);
+    return paths && (await TlsFiles.open(paths));
+  });
+  if ('refused' in opened) return [opened.refused];
+  if (opened.value === null) return [];
+  const { expiresAt } = opened.value;
+  const fault = certificateWarning(expiresAt, Date.now());
+  return [
+    fault === null
+      ? ok('tls', `the certificate is valid until ${expiresAt.toISOString().slice(0, 10)}`)
+      : warning('tls', `the certificate ${fault}`),
+  ];
 }

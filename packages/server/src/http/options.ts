@@ -13,6 +13,7 @@ import type { ErrorPage } from './error-page.ts';
 import type { Forwarder } from './forward/forward.ts';
 import type { Claimant } from './limits/idempotency.ts';
 import type { BoundPort } from './server/port.ts';
+import type { TlsFiles } from './server/tls.ts';
 import type { SessionIdOf } from './forward/session-names.ts';
 import { defaultSocketLimits, type SocketLimits } from './limits/socket-budgets.ts';
 
@@ -53,6 +54,8 @@ export interface HttpOptions {
   /** The public URL of the service; null: taken from each request. */
   publicUrl: string | null;
   limits: HttpLimits;
+  /** The certificate of the port; absent: plain HTTP. */
+  tls?: TlsFiles | undefined;
   /** IP addresses and CIDR ranges whose `X-Forwarded-*` headers are trusted. */
   trustedProxies: readonly string[];
   /** While draining, clients are asked to close their connections so that they reach another worker. */

@@ -52,7 +52,9 @@ export function exposureWarnings(config: Config): string[] {
       : []),
     ...(config.allowUnjailed ? ['BERTH_ALLOW_UNJAILED lets the service run where browsers have no jail.'] : []),
     ...(config.publicUrl?.startsWith('http:') && !isLoopbackUrl(config.publicUrl)
-      ? ['BERTH_PUBLIC_URL is not https: keys and pages can be read on their way. Put a proxy with TLS in front.']
+      ? [
+          'BERTH_PUBLIC_URL is not https: keys and pages can be read on their way. Set BERTH_TLS_CERT and BERTH_TLS_KEY, or put a proxy with TLS in front.',
+        ]
       : []),
   ];
 }

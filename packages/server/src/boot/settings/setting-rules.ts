@@ -7,6 +7,7 @@ import { builtinAdHosts, loadAdHosts, parseAllowList, parseDnsServers, loadRegio
 import { assertStrongSecrets, isLoopbackOnly } from './exposure.ts';
 import { checkBootstrapKey } from '../../accounts/keys/keys.ts';
 import type { LlmConfig } from '../../work/flows/flows.ts';
+import type { TlsFilePaths } from '../../http/server/tls.ts';
 import type { LoginConfig } from '../../accounts/login/login.ts';
 import type { ForwardingConfig } from '../../fleet/forwarding/forwarding.ts';
 import type { StorageOptions } from '../../objects/objects.ts';
@@ -97,6 +98,13 @@ export const tiersOf = (config: Config): Tiers => loadTiers(config.tiersFile, { 
 /** @throws Error for an invalid file */
 export const adHostsOf = ({ adHostsFile }: Config): Set<string> =>
   new Set([...builtinAdHosts, ...(adHostsFile ? loadAdHosts(adHostsFile) : [])]);
+
+/** Files of the port's certificate; null: plain HTTP. @throws ConfigError */
+export function tlsFilePaths({ tlsCert: cert, tlsKey: key }: Config): TlsFilePaths | null {
+  if ((cert === null) !== (key === null))
+    throw new ConfigError('BERTH_TLS_CERT and BERTH_TLS_KEY require each other. Set both or neither.');
+  return cert === null || key === null ? null : { cert, key };
+}
 
 /** What a start refuses, each in one line: settings that exclude or require each other, and files that cannot be used. */
 export function settingsProblems(config: Config): string[] {

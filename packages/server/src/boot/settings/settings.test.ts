@@ -19,7 +19,11 @@ describe('the settings', () => {
   });
 
   it('the settings call every variable a secret that is named like one', () => {
-    const named = variables.filter(([name]) => /(KEY|KEY_ID|SECRET|TOKEN|PASSWORD|HEADERS)$/.test(name)).map(([name]) => name);
+    // Those that take the key itself for a path refuse it: `pemPath`.
+    const paths = ['BERTH_TLS_KEY'];
+    const named = variables
+      .filter(([name]) => /(KEY|KEY_ID|SECRET|TOKEN|PASSWORD|HEADERS)$/.test(name) && !paths.includes(name))
+      .map(([name]) => name);
     assert.deepEqual(
       variables.filter(([, { isSecret }]) => isSecret).map(([name]) => name),
       named,
@@ -34,6 +38,8 @@ describe('the settings', () => {
       variables.filter(([name, variable]) => !variable.isSecret && isFree(variable) && !/(DIR|FILE|URL)$/.test(name)).map(([name]) => name),
       [
         'BERTH_HOST',
+        'BERTH_TLS_CERT',
+        'BERTH_TLS_KEY',
         'BERTH_TRUSTED_PROXIES',
         'BERTH_FLEET_LISTEN',
         'BERTH_FLEET_ADDRESS',

@@ -48,7 +48,9 @@ export class Peers {
   origin(request: IncomingMessage): string {
     if (this.#publicOrigin !== null) return this.#publicOrigin;
     const trusted = this.#trusts(plain(request.socket.remoteAddress ?? ''));
-    const protocol = trusted && request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
+    const forwardedProtocol = trusted ? request.headers['x-forwarded-proto'] : undefined;
+    const isSecure = forwardedProtocol === undefined ? 'encrypted' in request.socket : forwardedProtocol === 'https';
+    const protocol = isSecure ? 'https' : 'http';
     const forwardedHost = trusted ? request.headers['x-forwarded-host'] : undefined;
     return `${protocol}://${hostOf(forwardedHost) ?? hostOf(request.headers.host) ?? localHost(request)}`;
   }

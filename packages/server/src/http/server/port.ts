@@ -11,12 +11,15 @@ import { newId } from '@berth/lib/ids.ts';
 import { escapeHtml } from '@berth/lib/text/html.ts';
 import { errorPageHeaders, prefersHtml } from '../error-page.ts';
 import { toErrorResponse, type HttpResponse } from '../errors.ts';
+import type { TlsFiles } from './tls.ts';
 
 export interface PortOptions {
   /** `localhost` binds all its addresses. */
   host: string;
   /** 0: a free one. */
   port: number;
+  /** Absent: plain HTTP. */
+  tls?: TlsFiles | undefined;
   /** What the service is doing until it is ready, for callers that come early. */
   note?: () => string;
 }
@@ -29,13 +32,15 @@ const retrySeconds = 1;
 export class BoundPort {
   readonly host: string;
   readonly #note: () => string;
+  readonly #tls: TlsFiles | undefined;
   #listeners: Server[] = [];
   #port = 0;
   /** What answers from now on. */
   #next: Server | null = null;
 
-  private constructor({ host, note = () => 'beginning' }: PortOptions) {
+  private constructor({ host, note = () => 'beginning', tls }: PortOptions) {
     this.host = host;
+    this.#tls = tls;
     this.#note = note;
   }
 
@@ -80,10 +85,11 @@ export class BoundPort {
   }
 
   async #listen(host: string, port: number): Promise<Server> {
-    const server = createServer((request, response) => {
+    const handle = (request: IncomingMessage, response: ServerResponse): void => {
       if (this.#next) this.#next.emit('request', request, response);
       else this.#answer(request, response);
-    });
+    };
+    const server = this.#tls?.createServer({}, handle) ?? createServer(handle);
     server.listen(port, host);
     await once(server, 'listening');
     return server;

@@ -124,7 +124,7 @@ class RoutedHttp implements Http {
       shouldUpgradeCallback: (request: IncomingMessage) => request.headers.upgrade?.toLowerCase() === 'websocket',
     };
     const handle = (request: IncomingMessage, response: ServerResponse): void => void this.#handle(request, response);
-    const server = createServer(settings, handle);
+    const server = this.#options.tls?.createServer(settings, handle) ?? createServer(settings, handle);
     server.on('upgrade', (request, socket, head) => this.#afterReplies(socket, () => void this.#upgrades.handle(request, socket, head)));
     server.on('checkContinue', handle).on('checkExpectation', handle);
     server.on('clientError', (error: ParserError, socket) => this.#rejectMalformed(error, socket as Socket));
@@ -302,7 +302,8 @@ class RoutedHttp implements Http {
     return fetchOver(() => {
       const [client, server] = connectionPair();
       this.#inner.set(server, call);
-      this.#server.emit('connection', server);
+      // It carries plain HTTP, also where the port speaks TLS.
+      this.#server.emit(this.#options.tls ? 'secureConnection' : 'connection', server);
       return client;
     });
   }
