@@ -38,6 +38,7 @@ import { lifecycle } from './sections/lifecycle.ts';
 import { machines } from './sections/machines.ts';
 import { memory } from './sections/memory.ts';
 import { money } from './sections/money.ts';
+import { lists } from './sections/lists.ts';
 import { overview } from './sections/overview.ts';
 import { placement } from './sections/placement.ts';
 import { soak } from './sections/soak.ts';
@@ -67,6 +68,7 @@ const sections: Record<string, Measure | Record<string, Measure>> = {
   teardown,
   view,
   money,
+  lists,
   overview,
   placement,
   machines,
