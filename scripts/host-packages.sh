@@ -19,7 +19,7 @@ read_distribution() {
 # A name of Debian as that of this distribution; empty where it has no such package.
 translate() {
   case $distribution:$1 in
-    # There, `chromium` starts a program that installs the snap, which runs in no jail; `berth browsers install` has another.
+    # There, `chromium` starts a program that installs the snap, which runs in no jail.
     ubuntu:chromium | ubuntu:chromium-headless-shell) ;;
     fedora:chromium-headless-shell) echo chromium-headless ;;
     fedora:iproute2) echo iproute ;;

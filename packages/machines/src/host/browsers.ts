@@ -32,7 +32,7 @@ export interface BrowserPrograms {
 }
 
 interface Places {
-  /** `berth browsers install` puts them here. */
+  /** A folder that `npx @puppeteer/browsers install NAME --path FOLDER` has filled. */
   installed: string;
   home: string;
   /** Root of the file system. */
