@@ -71,7 +71,9 @@ export const errors = {
   invalid_sign_in_link: {
     status: 403,
     retryable: false,
-    description: 'The sign-in link was used, has expired, or is not whole. Create a new one with `berth login --link`, or paste a key.',
+    description:
+      'The sign-in link was used, has expired, or is not whole. A new one is printed by each start of the service in a terminal ' +
+      '(`npm start`), and by the command line (`berth login --link`). Or paste a key.',
   },
   invalid_view_token: {
     status: 403,

@@ -26,6 +26,7 @@ import {
   navigate,
   openTab,
   pdf,
+  redeemSignInLink,
   rotateIp,
   runActions,
   screenshot,
@@ -125,6 +126,11 @@ const prepares: Record<string, Prepare> = {
   redeemSignInLink: async (request) => {
     const { url } = (await served.call(createSignInLink, { body: { owner: 'local' } })).body;
     return { ...request, body: { token: url?.split('#link=')[1] ?? '' } };
+  },
+  endLinkSignIn: async (request, { owner }) => {
+    const { url } = (await served.call(createSignInLink, { body: { owner } })).body;
+    const { key } = (await served.call(redeemSignInLink, { body: { token: url?.split('#link=')[1] ?? '' } })).body;
+    return { ...request, key: key ?? '' };
   },
   cordonWorker: anotherWorker,
   uncordonWorker: anotherWorker,

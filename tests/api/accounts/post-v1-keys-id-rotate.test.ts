@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { WebSocket } from 'ws';
-import { createKey, createOwnKey, listOwnKeys, listSessions, revokeOwnKey, rotateOwnKey } from '@berth/contract';
+import {
+  createKey,
+  createOwnKey,
+  createSignInLink,
+  listOwnKeys,
+  listSessions,
+  redeemSignInLink,
+  revokeOwnKey,
+  rotateOwnKey,
+} from '@berth/contract';
 import { ManualClock } from '@berth/lib/clock.ts';
 import { comparable, startApp, type TestApp } from '../../harness.ts';
 
@@ -100,6 +109,16 @@ describe('409 key_limit_reached', () => {
     const request = { key, params: { key_id: old.key_id } };
     await served.refuse(rotateOwnKey, 'key_limit_reached', { ...request, body: { grace_seconds: 60 } });
     assert.equal((await served.call(rotateOwnKey, request)).status, 201);
+  });
+
+  it('POST /v1/keys/{key_id}/rotate answers 409 key_limit_reached for the key of a sign-in link beside a hundred others', async () => {
+    const { key, old } = await made('collector');
+    const { url } = (await served.call(createSignInLink, { body: { owner: 'collector' } })).body;
+    const { key_id } = (await served.call(redeemSignInLink, { body: { token: url?.split('#link=')[1] } })).body;
+    for (let keys = 1; keys < 100; keys += 1) await served.call(createKey, { body: { owner: 'collector' } });
+    await served.refuse(rotateOwnKey, 'key_limit_reached', { key, params: { key_id } });
+    await served.call(revokeOwnKey, { key, params: { key_id: old.key_id } });
+    assert.equal((await served.call(rotateOwnKey, { key, params: { key_id } })).status, 201);
   });
 });
 

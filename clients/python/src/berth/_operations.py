@@ -41,6 +41,7 @@ create_connect_token = Operation("createConnectToken", "POST", "/v1/connect-toke
 list_connect_tokens = Operation("listConnectTokens", "GET", "/v1/connect-tokens")
 revoke_connect_token = Operation("revokeConnectToken", "DELETE", "/v1/connect-tokens/{token_id}", form="empty")
 create_sign_in_link = Operation("createSignInLink", "POST", "/admin/sign-in-links", credential="admin", takes_key=True, has_body=True)
+end_link_sign_in = Operation("endLinkSignIn", "DELETE", "/dashboard/sign-in-link", form="empty")
 delete_skill = Operation("deleteSkill", "DELETE", "/v1/skills/{skill_id}", form="empty")
 list_skills = Operation("listSkills", "GET", "/v1/skills", query=frozenset(("limit", "cursor", "domain", "task",)))
 create_view_token = Operation("createViewToken", "POST", "/v1/session/{session_id}/view-token", takes_key=True, has_body=True)

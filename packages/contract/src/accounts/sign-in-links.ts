@@ -52,7 +52,7 @@ export const redeemSignInLink = endpoint({
   summary: 'Redeem a sign-in link',
   description:
     'Exchanges the secret of a sign-in link for an API key of its owner that expires after a day. The dashboard calls it. A link ' +
-    'works once; of two calls at the same time one is refused.',
+    'works once; of two calls at the same time one is refused. Of more than 20 such keys of an owner the oldest are revoked.',
   auth: 'none',
   body: z
     .strictObject({
@@ -62,5 +62,20 @@ export const redeemSignInLink = endpoint({
   reply: CreatedKey,
   secretReplyFields: ['key'],
   status: 201,
-  errors: ['invalid_sign_in_link', 'key_limit_reached', 'store_unavailable'],
+  errors: ['invalid_sign_in_link', 'store_unavailable'],
+});
+
+export const endLinkSignIn = endpoint({
+  id: 'endLinkSignIn',
+  method: 'DELETE',
+  path: '/dashboard/sign-in-link',
+  tag: 'Viewing',
+  summary: 'Revoke the key of a sign-in link',
+  description:
+    'Revokes the API key that the call is made with, which came of a sign-in link. The dashboard calls it when a person signs ' +
+    'out. A key that was created otherwise stays valid, and is answered 404.',
+  auth: 'bearer',
+  status: 204,
+  replyKind: 'empty',
+  errors: ['key_not_found', 'store_unavailable'],
 });

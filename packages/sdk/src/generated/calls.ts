@@ -364,6 +364,8 @@ export interface ListSiteHealthQuery {
 
 /** Every operation of the API by its place in a client. */
 export interface Calls {
+  /** Revoke the key of a sign-in link. Revokes the API key that the call is made with, which came of a sign-in link. The dashboard calls it when a person signs out. A key that was created otherwise stays valid, and is answered 404. */
+  endLinkSignIn(options?: RequestOptions): Call<void>;
   /** Fetch a page. Loads a page and returns it in the requested formats. The response status is 200 for `ok`, `blocked` and `error` alike, so that a direct and a polled result have the same shape. With `async` the result is `pending`, with `Location` and `Retry-After` headers. */
   fetch(params: FetchRequest, options?: RequestOptions): Call<FetchResponse>;
   /** Run a flow. Runs a named flow in a browser and returns its output and steps. The response status is 200 for `ok`, `blocked` and `error` alike, so that a direct and a polled result have the same shape. With `async` the result is `pending`, with `Location` and `Retry-After` headers; poll it with `GET /v1/job/{job_id}`. */

@@ -46,6 +46,7 @@ connectTokens.create POST /v1/connect-tokens ib 0
 connectTokens.list GET /v1/connect-tokens - 0
 connectTokens.revoke DELETE /v1/connect-tokens/{token_id} e 0
 admin.signInLinks.create POST /admin/sign-in-links aib 0
+endLinkSignIn DELETE /dashboard/sign-in-link e 0
 skills.delete DELETE /v1/skills/{skill_id} e 0
 skills.list GET /v1/skills pq 0
 sessions.liveView POST /v1/session/{session_id}/view-token ib 0

@@ -51,7 +51,7 @@ export function buildAccounts({ config, store, clock, log, workerId, rates, hasP
   const metering = new Metering({ store, owners, credits, clock, log, creditsEnforced, sessionsMax, hasPeers });
   const keys = new Keys({ store, owners, audit, clock });
   const connectTokens = new ConnectTokens({ store, owners, audit, clock });
-  const signInLinks = new SignInLinks({ store, owners, audit, clock, createKey: (tx, draft) => keys.createWithin(tx, draft) });
+  const signInLinks = new SignInLinks({ store, owners, audit, clock, createKey: (takeLink) => keys.createOfLink(takeLink) });
   const billing = new Billing({ store, owners, audit, rates, clock, log, ...billingSettings(config) });
   return { audit, owners, devIssuer, logins, credits, metering, keys, connectTokens, signInLinks, billing };
 }

@@ -161,7 +161,7 @@ function mountAccounts(http: Http, { deps, services }: MountDeps): void {
   mountCreditsAdmin(http, credits, readBalance);
   mountKeys(http, keys, clock);
   mountConnectTokens(http, connectTokens, clock);
-  mountSignInLinks(http, signInLinks, clock);
+  mountSignInLinks(http, { links: signInLinks, keys, clock });
   mountKeyAdmin(http, keys, clock);
   mountSignInLinkAdmin(http, signInLinks);
   mountBilling(http, billing);

@@ -1038,6 +1038,12 @@ class AsyncCalls(AsyncResource):
         self.keys: AsyncKeys = AsyncKeys(transport)
         self.billing: AsyncBilling = AsyncBilling(transport)
 
+    async def end_link_sign_in(self, *, options: RequestOptions | None = None) -> None:
+        """Revoke the key of a sign-in link.
+
+        Revokes the API key that the call is made with, which came of a sign-in link. The dashboard calls it when a person signs out. A key that was created otherwise stays valid, and is answered 404."""
+        await self._transport.call(ops.end_link_sign_in, {}, {}, options)
+
     async def fetch(self, url: str, *, options: RequestOptions | None = None, **params: Unpack[p.FetchPageParams]) -> t.FetchResponse:
         """Fetch a page.
 

@@ -1039,6 +1039,12 @@ class Calls(Resource):
         self.keys: Keys = Keys(transport)
         self.billing: Billing = Billing(transport)
 
+    def end_link_sign_in(self, *, options: RequestOptions | None = None) -> None:
+        """Revoke the key of a sign-in link.
+
+        Revokes the API key that the call is made with, which came of a sign-in link. The dashboard calls it when a person signs out. A key that was created otherwise stays valid, and is answered 404."""
+        self._transport.call(ops.end_link_sign_in, {}, {}, options)
+
     def fetch(self, url: str, *, options: RequestOptions | None = None, **params: Unpack[p.FetchPageParams]) -> t.FetchResponse:
         """Fetch a page.
 

@@ -44,6 +44,9 @@ export interface ApiKey {
   revokedAt: Date | null;
 }
 
+/** `createdBy` of a key that a sign-in link was exchanged for: of a person's sign-in, not of a program. */
+export const signInLinkCreator = 'sign_in_link';
+
 export interface CreatedKey {
   key: ApiKey;
   /** The key itself, which is only returned here and never stored. */

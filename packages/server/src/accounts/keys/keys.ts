@@ -10,7 +10,7 @@ import { Loop } from '@berth/lib/loop.ts';
 import { readOrCreateSecret } from '@berth/lib/secrets/secret-file.ts';
 import type { Owners } from '../owners/owners.ts';
 import { isStoreUnavailable, lastKnownMsMax, type Store, type Tables } from '../../store/store.ts';
-import { digestOf, isWellFormed, keyStatus, newRawKey, type ApiKey, type CreatedKey } from './api-key.ts';
+import { digestOf, isWellFormed, keyStatus, newRawKey, signInLinkCreator, type ApiKey, type CreatedKey } from './api-key.ts';
 import {
   countActive,
   findInactive,
@@ -18,6 +18,7 @@ import {
   insertKey,
   listKeys,
   lockKey,
+  revokeSpareLinkKeys,
   touchKeys,
   updateKey,
   type KeyFilter,
@@ -37,6 +38,10 @@ const touchEveryMs = 60_000;
 const dayMs = 86_400_000;
 /** Active keys of an owner. More is a script that forgets to revoke. */
 const keysPerOwnerMax = 100;
+/** Active keys of an owner that came of sign-in links, beside those: each is of a tab that nobody may use any more. */
+const linkKeysPerOwnerMax = 20;
+/** Lifetime of such a key: a day of work, as of one that a person creates for a tab. */
+const linkKeyDays = 1;
 
 interface CreateKeyOptions {
   owner: string;
@@ -115,15 +120,30 @@ export class Keys {
   }: Pick<CreateKeyOptions, 'owner' | 'actor' | 'name' | 'expiresInDays'>): Promise<CreatedKey> {
     return this.#store.transaction(async (tx) => {
       await this.#owners.ensure(tx, owner, undefined, actor);
-      return this.createWithin(tx, { owner, actor, name, createdBy: actor, expiresInDays });
+      await this.#owners.lock(tx, owner);
+      await this.#checkKeyLimit(tx, owner);
+      return this.#insert(tx, { owner, actor, name, createdBy: actor, lifetimeMs: toLifetimeMs(expiresInDays) });
     });
   }
 
-  /** Creates a key of an owner that exists, as part of a transaction. @throws ServiceError key_limit_reached */
-  async createWithin(tx: Tables, { owner, expiresInDays, ...draft }: Omit<CreateKeyOptions, 'tier' | 'raw'>): Promise<CreatedKey> {
-    await this.#owners.lock(tx, owner);
-    await this.#checkKeyLimit(tx, owner);
-    return this.#insert(tx, { ...draft, owner, lifetimeMs: toLifetimeMs(expiresInDays) });
+  /**
+   * Creates the key that a sign-in link is exchanged for. It does not count as a key of the owner; where the owner has too many
+   * of this kind, the oldest are revoked.
+   *
+   * @param takeLink Uses the link up, in the transaction that creates the key.
+   */
+  async createOfLink(takeLink: (tx: Tables) => Promise<{ owner: string; actor: string }>): Promise<CreatedKey> {
+    const { created, spare } = await this.#store.transaction(async (tx) => {
+      const { owner, actor } = await takeLink(tx);
+      await this.#owners.lock(tx, owner);
+      const draft = { owner, actor, name: 'Dashboard', createdBy: signInLinkCreator, lifetimeMs: toLifetimeMs(linkKeyDays) };
+      const now = this.#clock.now();
+      const spareIds = await revokeSpareLinkKeys(tx, { owner, keysMax: linkKeysPerOwnerMax - 1, now });
+      for (const subject of spareIds) await this.#audit.record(tx, { actor, action: 'key.revoked', owner, subject });
+      return { created: await this.#insert(tx, draft), spare: spareIds };
+    });
+    for (const keyId of spare) this.#notifyRevoked(keyId);
+    return created;
   }
 
   /**
@@ -151,14 +171,28 @@ export class Keys {
    *
    * @throws ServiceError key_not_found
    */
-  async revoke({ keyId, owner, actor }: KeySelector & { actor: string }): Promise<Date> {
-    const revokedAt = await this.#store.transaction(async (tx) => {
+  revoke({ keyId, owner, actor }: KeySelector & { actor: string }): Promise<Date> {
+    return this.#revoke(actor, (tx) => this.#find(tx, { keyId, owner }));
+  }
+
+  /** Revokes the caller's own key, if it came of a sign-in link. @throws ServiceError key_not_found */
+  revokeOfLink({ keyId, owner, actor }: { keyId: string; owner: string; actor: string }): Promise<Date> {
+    return this.#revoke(actor, async (tx) => {
       const key = await this.#find(tx, { keyId, owner });
-      if (key.revokedAt) return key.revokedAt;
+      if (key.createdBy !== signInLinkCreator)
+        throw new ServiceError('key_not_found', 'This API key did not come of a sign-in link. Revoke it where it was created.');
+      return key;
+    });
+  }
+
+  async #revoke(actor: string, find: (tx: Tables) => Promise<ApiKey>): Promise<Date> {
+    const { keyId, revokedAt } = await this.#store.transaction(async (tx) => {
+      const key = await find(tx);
+      if (key.revokedAt) return { keyId: key.keyId, revokedAt: key.revokedAt };
       const now = this.#clock.now();
-      await updateKey(tx, keyId, { revokedAt: now });
-      await this.#audit.record(tx, { actor, action: 'key.revoked', owner: key.owner, subject: keyId });
-      return now;
+      await updateKey(tx, key.keyId, { revokedAt: now });
+      await this.#audit.record(tx, { actor, action: 'key.revoked', owner: key.owner, subject: key.keyId });
+      return { keyId: key.keyId, revokedAt: now };
     });
     this.#notifyRevoked(keyId);
     return revokedAt;
@@ -188,7 +222,8 @@ export class Keys {
       const now = this.#clock.now();
       if (keyStatus(old, now) !== 'active')
         throw new ServiceError('key_revoked', 'This API key has been revoked or has expired. Create a new one.');
-      if (graceSeconds > 0) await this.#checkKeyLimit(tx, owner);
+      // The new key counts as the owner's, and the one of a link did not.
+      if (graceSeconds > 0 || old.createdBy === signInLinkCreator) await this.#checkKeyLimit(tx, owner);
       await updateKey(
         tx,
         keyId,

@@ -1,5 +1,6 @@
 import {
   createConnectToken,
+  endLinkSignIn,
   redeemSignInLink,
   createOwnKey,
   listConnectTokens,
@@ -49,9 +50,13 @@ export function mountConnectTokens(routes: Routes, tokens: ConnectTokens, clock:
   routes.on(revokeConnectToken, ({ params, principal }) => tokens.revoke(principal, params.token_id).then(() => undefined));
 }
 
-export function mountSignInLinks(routes: Routes, links: SignInLinks, clock: Clock): void {
+export function mountSignInLinks(routes: Routes, { links, keys, clock }: { links: SignInLinks; keys: Keys; clock: Clock }): void {
   routes.on(redeemSignInLink, async ({ body }) => {
     const { key, raw } = await links.redeem(body.token);
     return { ...toKey(key, clock.now()), key: raw };
+  });
+  routes.on(endLinkSignIn, async ({ principal }) => {
+    await keys.revokeOfLink({ ...callerOf(principal), keyId: principal.keyId ?? '' });
+    return undefined;
   });
 }

@@ -10,21 +10,17 @@ import { signInLinkPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Store, Tables } from '../../store/store.ts';
-import { digestOf, isWellFormed, newRawKey, type ApiKey, type CreatedKey } from './api-key.ts';
+import { digestOf, isWellFormed, newRawKey, type CreatedKey } from './api-key.ts';
 import { deleteSpareSignInLinks, insertSignInLink, takeSignInLink } from './store.ts';
 
 /** Unused links of an owner. More come from a script that asks for one each time. */
 const linksPerOwnerMax = 20;
-/** Lifetime of the key that a link is exchanged for: a day of work, as of one that a person creates for a tab. */
-const keyDays = 1;
-
-type KeyDraft = Pick<ApiKey, 'owner' | 'name' | 'createdBy'> & { actor: string; expiresInDays: number };
 
 interface SignInLinksDeps {
   store: Store;
   owners: Owners;
-  /** Creates the key of a link as part of the transaction that uses the link up. @throws ServiceError key_limit_reached */
-  createKey: (tx: Tables, draft: KeyDraft) => Promise<CreatedKey>;
+  /** Creates the key of a link in the transaction that uses the link up. */
+  createKey: (takeLink: (tx: Tables) => Promise<{ owner: string; actor: string }>) => Promise<CreatedKey>;
   audit: Audit;
   clock: Clock;
 }
@@ -62,20 +58,17 @@ export class SignInLinks {
   }
 
   /**
-   * Exchanges the secret of a link for a key. A link that cannot be exchanged
-   * now, because its owner has too many keys, stays.
+   * Exchanges the secret of a link for a key.
    *
    * @throws ServiceError invalid_sign_in_link: the same for unknown, malformed, used and expired ones
-   * @throws ServiceError key_limit_reached
    */
   async redeem(raw: string): Promise<CreatedKey> {
-    const { store, createKey, clock } = this.#deps;
+    const { createKey, clock } = this.#deps;
     if (!isWellFormed(raw, signInLinkPrefix)) throw invalidLink();
-    return store.transaction(async (tx) => {
+    return createKey(async (tx) => {
       const link = await takeSignInLink(tx, digestOf(raw), clock.now());
       if (!link) throw invalidLink();
-      const { owner, actor } = link;
-      return createKey(tx, { owner, actor, name: 'Dashboard', createdBy: 'sign_in_link', expiresInDays: keyDays });
+      return link;
     });
   }
 }
@@ -83,5 +76,6 @@ export class SignInLinks {
 const invalidLink = (): ServiceError =>
   new ServiceError(
     'invalid_sign_in_link',
-    'This link was used, has expired, or is not whole. Create a new one with `berth login --link`, or paste a key.',
+    'This link was used, has expired, or is not whole. A new one is printed by each start of the service in a terminal ' +
+      '(npm start), and by the command line (berth login --link). Or paste a key.',
   );

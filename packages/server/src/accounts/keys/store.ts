@@ -1,6 +1,6 @@
 import { sql, type ExpressionBuilder, type Generated, type Selectable } from 'kysely';
 import type { Tables } from '../../store/store.ts';
-import type { ApiKey } from './api-key.ts';
+import { signInLinkCreator, type ApiKey } from './api-key.ts';
 import type { ConnectToken } from './connect-token.ts';
 
 interface KeyTables {
@@ -112,16 +112,39 @@ export async function listKeys(tables: Tables, { owner, last4, after, limit }: K
   return (await query.execute()).map(toApiKey);
 }
 
-/** Number of active keys of an owner. */
+const isActive = (where: ExpressionBuilder<KeyTables, 'api_keys'>, owner: string, now: Date) =>
+  where.and([
+    where('owner_id', '=', owner),
+    where('revoked_at', 'is', null),
+    where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]),
+  ]);
+
+/** Number of active keys of an owner, without those of sign-in links. */
 export async function countActive(tables: Tables, owner: string, now: Date): Promise<number> {
   const { count } = await own(tables)
     .selectFrom('api_keys')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('owner_id', '=', owner)
-    .where('revoked_at', 'is', null)
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .where((where) => isActive(where, owner, now))
+    .where('created_by', '!=', signInLinkCreator)
     .executeTakeFirstOrThrow();
   return count;
+}
+
+/** Revokes an owner's oldest active keys of sign-in links above a number. Returns their ids. */
+export async function revokeSpareLinkKeys(
+  tx: Tables,
+  { owner, keysMax, now }: { owner: string; keysMax: number; now: Date },
+): Promise<string[]> {
+  const spare = own(tx)
+    .selectFrom('api_keys')
+    .select('key_id')
+    .where((where) => isActive(where, owner, now))
+    .where('created_by', '=', signInLinkCreator)
+    .orderBy('created_at', 'desc')
+    .orderBy('key_id', 'desc')
+    .offset(keysMax);
+  const rows = await own(tx).updateTable('api_keys').set({ revoked_at: now }).where('key_id', 'in', spare).returning('key_id').execute();
+  return rows.map((row) => row.key_id);
 }
 
 export async function updateKey(
