@@ -352,20 +352,45 @@ describe('a customer is out of credits', () => {
 describe('a customer asks for help', () => {
   it('the operator opens the dashboard as a customer after a question, and the audit log says so', async () => {
     await visit('/operator/owners/acme', 'acme', 'Usage in');
-    await page.getByRole('button', { name: 'Open as this customer' }).click();
-    await page.getByText('done and charged as the customer').waitFor();
-    await opened.inspect('operator-open-as');
-    const [tab] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button', { name: 'Open the tab' }).click()]);
-    await tab.getByRole('region', { name: 'Account' }).getByText('acme', { exact: true }).waitFor();
-    assert.ok(!tab.url().includes('link='));
-    await tab.close();
+    await openAs(opened);
     const { body: entries } = await served.call(listAudit, { query: { owner: 'acme', action: 'sign_in_link.created' } });
     assert.deepEqual(
       entries.map(({ actor }) => actor),
       ['operator'],
     );
   });
+
+  it("a customer's tab does not get the admin key of an operator who stays signed in over a reload", async () => {
+    const operator = await dashboard.open('/operator/owners/acme', { as: [] });
+    await operator.page.getByRole('checkbox', { name: 'Keep me signed in while this tab is open' }).check();
+    await operator.signIn('admin', dashboard.served.adminKey);
+    assert.ok((await storedIn(operator.page)).includes(dashboard.served.adminKey));
+    await openAs(operator);
+    assert.ok((await storedIn(operator.page)).includes(dashboard.served.adminKey));
+    operator.viewer.assertNoIssues();
+    await operator.close();
+  });
 });
+
+const storedIn = (tab: Page): Promise<string> => tab.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]));
+
+/** Opens the dashboard as the customer of the page that is shown: the tab has the customer's key, and nothing of the operator's. */
+async function openAs(operator: DashboardViewer): Promise<void> {
+  await operator.page.getByRole('button', { name: 'Open as this customer' }).click();
+  await operator.page.getByText('done and charged as the customer').waitFor();
+  await operator.inspect('operator-open-as');
+  const open = operator.page.getByRole('button', { name: 'Open the tab' });
+  const [tab] = await Promise.all([operator.page.waitForEvent('popup'), open.click()]);
+  const account = tab.getByRole('region', { name: 'Account' });
+  await account.getByText('acme', { exact: true }).waitFor();
+  assert.ok(!tab.url().includes('link='));
+  assert.equal(await account.getByText(/^Signed in with/).textContent(), 'Signed in with API key.');
+  assert.equal(await tab.getByRole('link', { name: 'Warm pool' }).count(), 0);
+  const stored = await storedIn(tab);
+  assert.match(stored, /brt_live_/);
+  assert.ok(!stored.includes(dashboard.served.adminKey));
+  await tab.close();
+}
 
 describe('somebody without the admin key', () => {
   it("somebody without the admin key is asked for it, and sees none of the operator's pages in the navigation", async () => {

@@ -1,7 +1,8 @@
 /** The dashboard's frame: sign-in in each way, navigation, and where credentials may be. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createKey, createSignInLink, revokeKey } from '@berth/contract';
+import { createKey, createSignInLink, listKeys, revokeKey } from '@berth/contract';
+import { eventually } from '../../harness.ts';
 import { DashboardTest, type DashboardViewer } from './dashboard.ts';
 
 let dashboard: DashboardTest;
@@ -20,6 +21,27 @@ const stored = (opened: DashboardViewer): Promise<{ session: string; local: stri
     local: JSON.stringify({ ...localStorage }),
     cookies: document.cookie,
   }));
+
+/** The secret of a link is neither in the address nor in the history of the tab. */
+async function assertNoLink({ page, viewer }: DashboardViewer): Promise<void> {
+  const devtools = await viewer.context.newCDPSession(page);
+  const { entries } = await devtools.send('Page.getNavigationHistory');
+  for (const address of [page.url(), ...entries.map(({ url }) => url)]) assert.ok(!address.includes('link='), address);
+}
+
+let owners = 0;
+
+/** A window that is signed in by a link as an owner of its own. */
+async function signInByLink(): Promise<{ owner: string; opened: DashboardViewer }> {
+  const app = dashboard.app ?? assert.fail();
+  const owner = `visited-${(owners += 1)}`;
+  await app.ownerKey(owner);
+  const opened = await dashboard.open('', { as: [] });
+  await opened.page.goto('about:blank');
+  await opened.page.goto((await app.call(createSignInLink, { body: { owner } })).body.url ?? assert.fail());
+  await opened.page.getByRole('region', { name: 'Account' }).getByText(owner, { exact: true }).waitFor();
+  return { owner, opened };
+}
 
 describe('the dashboard', () => {
   it('the dashboard asks for a credential, takes an API key by keyboard, and goes where the link leads', async () => {
@@ -80,6 +102,84 @@ describe('the dashboard', () => {
     const { entries } = await devtools.send('Page.getNavigationHistory');
     assert.ok(entries.length > 3 && entries.every(({ url }) => !url.includes('brt_link_')));
     opened.viewer.assertNoIssues({ except: /status of 403/ });
+    await opened.close();
+  });
+
+  it('the dashboard removes a link with characters too many or too few from the address, and signs in where the secret is whole', async () => {
+    const app = dashboard.app ?? assert.fail();
+    const linkOf = async (owner: string) => (await app.call(createSignInLink, { body: { owner } })).body.url ?? assert.fail();
+    for (const end of ['.', '"', '%20', ')']) {
+      const opened = await dashboard.open('', { as: [] });
+      await opened.page.goto('about:blank');
+      await opened.page.goto(`${await linkOf('local')}${end}`);
+      await opened.page.getByRole('region', { name: 'Account' }).getByText('local', { exact: true }).waitFor();
+      await assertNoLink(opened);
+      await opened.close();
+    }
+    const opened = await dashboard.open('', { as: [] });
+    const { page } = opened;
+    const link = await linkOf('local');
+    const empty = link.slice(0, link.indexOf('=') + 1);
+    for (const broken of [empty, `${empty}.${link.slice(empty.length)}`, `${link}${'x'.repeat(200)}`]) {
+      await page.goto('about:blank');
+      await page.goto(broken);
+      await page.getByRole('alert').getByText('This link is not whole. Copy it again').waitFor();
+      await assertNoLink(opened);
+    }
+    await page.goto('about:blank');
+    await page.goto(`${link}x`);
+    const refused = page.getByRole('alert').getByText('This link was used, has expired, or is not whole.');
+    assert.match(await refused.innerText(), /^[^`]*npm start[^`]*berth login --link[^`]*$/);
+    await assertNoLink(opened);
+    opened.viewer.assertNoIssues({ except: /status of 403/ });
+    await opened.close();
+  });
+
+  it('the dashboard revokes the key of a link when the person signs out, or signs in with another, and no key that was pasted', async () => {
+    const app = dashboard.app ?? assert.fail();
+    const { owner, opened } = await signInByLink();
+    const { page } = opened;
+    const statuses = async () =>
+      (await app.call(listKeys, { query: { owner } })).body.map(({ created_by: by, status }) => `${by} ${status}`);
+    assert.deepEqual(await statuses(), ['sign_in_link active', 'test active']);
+    await page.goto((await app.call(createSignInLink, { body: { owner } })).body.url ?? assert.fail());
+    await eventually('the key before is revoked', async () => (await statuses())[1] === 'sign_in_link revoked');
+    assert.equal((await statuses())[0], 'sign_in_link active');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await heading(opened, 'Berth').waitFor();
+    await eventually('both are revoked', async () => (await statuses())[0] === 'sign_in_link revoked');
+    await opened.signIn('key', await app.ownerKey(owner));
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await heading(opened, 'Berth').waitFor();
+    assert.deepEqual(await statuses(), ['test active', 'sign_in_link revoked', 'sign_in_link revoked', 'test active']);
+    opened.viewer.assertNoIssues();
+    await opened.close();
+  });
+
+  it('the dashboard signs out although the key of a link cannot be revoked', async () => {
+    const { opened } = await signInByLink();
+    await opened.page.route('**/dashboard/sign-in-link', (route) => route.abort());
+    await opened.page.getByRole('button', { name: 'Sign out' }).click();
+    await heading(opened, 'Berth').waitFor();
+    assert.equal((await stored(opened)).session, '{}');
+    await opened.close();
+  });
+
+  it('the dashboard says in the first commands when the key of a link expires, and says nothing of a key that was pasted', async () => {
+    const app = dashboard.app ?? assert.fail();
+    const opened = await dashboard.open('', { as: [] });
+    const { page } = opened;
+    await page.goto('about:blank');
+    await page.goto((await app.call(createSignInLink)).body.url ?? assert.fail());
+    const commands = page.locator('.first-steps');
+    await commands.getByText(/^The key of this tab expires on .*, or when you sign out: the commands stop working then\./).waitFor();
+    await opened.inspect('home-key-of-a-day');
+    await opened.go('/sign-in');
+    await opened.signIn('key', dashboard.served.key);
+    await opened.go('/home');
+    await commands.getByText('On the screen the key is shortened').waitFor();
+    assert.equal(await commands.getByText('The key of this tab expires').count(), 0);
+    opened.viewer.assertNoIssues();
     await opened.close();
   });
 

@@ -25,6 +25,8 @@ export type Request<N extends Operation> =
         body?: Input<B> | Record<string, unknown>;
         signal?: AbortSignal;
         headers?: Record<string, string>;
+        /** Whether the request goes on when the page is left. Its body may then have 64 KiB. */
+        keepalive?: boolean;
       }
     : never;
 
@@ -76,14 +78,15 @@ interface AnyRequest {
   body?: unknown;
   signal?: AbortSignal;
   headers?: Record<string, string>;
+  keepalive?: boolean;
 }
 
 async function receive<T>(name: Operation, request: AnyRequest = {}, as = replyForm(name)): Promise<WithResponse<T>> {
   const [method, , auth] = operation(name);
-  const { params, query = {}, body, signal, headers } = request;
+  const { params, query = {}, body, signal, headers, keepalive = false } = request;
   // A credential that is being tried out is not the one that is held.
   const isOther = headers !== undefined && ('authorization' in headers || 'x-admin-key' in headers);
-  const { berth, refused } = signedIn(isOther ? null : kindOf(auth));
+  const { berth, refused } = signedIn(isOther ? null : kindOf(auth), { keepalive });
   try {
     return await berth.raw
       .request<T>(method, pathOf(name, params), {
@@ -114,14 +117,14 @@ interface SignedIn {
 }
 
 /** A client with a credential that is held, or with none. */
-function signedIn(kind: CredentialKind | null): SignedIn {
+function signedIn(kind: CredentialKind | null, init: RequestInit = {}): SignedIn {
   const used = kind ? credential(kind) : undefined;
   const berth = new Berth({
     apiKey: kind === 'admin' ? null : (used ?? null),
     adminKey: kind === 'admin' ? (used ?? null) : null,
     // A person sees the refusal and decides, and what is shown is read again at intervals.
     maxRetries: 0,
-    fetch: (input, init) => fetch(input, { ...init, cache: 'no-store' }),
+    fetch: (input, own) => fetch(input, { ...own, ...init, cache: 'no-store' }),
   });
   const refused = (error: ApiError): ApiError => {
     if (kind && used !== undefined && refusedCodes.has(error.code))

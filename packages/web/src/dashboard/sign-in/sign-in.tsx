@@ -135,8 +135,8 @@ function KeyOfTab() {
   const create = async (): Promise<void> => {
     isCreating.value = true;
     try {
-      const { key } = await call('createOwnKey', { body: { name: 'Dashboard', expires_in_days: 1 } });
-      if (key !== null) signIn('key', key);
+      const { key, expires_at: expiresAt } = await call('createOwnKey', { body: { name: 'Dashboard', expires_in_days: 1 } });
+      if (key !== null) signIn('key', key, { expiresAt });
     } catch (error) {
       toastError(error);
       isCreating.value = false;

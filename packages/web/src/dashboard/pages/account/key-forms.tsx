@@ -39,7 +39,7 @@ export function NewKey({ created: { key, name, expires_at: expiresAt }, onDone }
           type="button"
           class={isNew ? 'button button-main' : 'button'}
           onClick={() => {
-            signIn('key', key);
+            signIn('key', key, { expiresAt });
             toasts.show('This tab now uses the new key.');
             onDone();
           }}

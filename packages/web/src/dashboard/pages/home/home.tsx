@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JobItemResponse, SessionResponse, UsageResponse } from '@berth/contract';
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../../api.ts';
-import { credential } from '../../sign-in/credentials.ts';
+import { credential, isKeyOfLink, keyExpiresAt } from '../../sign-in/credentials.ts';
 import { hrefOf } from '../../href.ts';
 import { useLive } from '../../live.ts';
 import { CopyButton } from '../../ui/values/copy.tsx';
@@ -11,6 +11,7 @@ import { maskedSecret } from '../../ui/values/masked-secret.ts';
 import { scrollable } from '../../ui/scrollable.ts';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { dateTimeText } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
 import { nearlyAll, usageByAxis, axisTitles } from '../account/usage-series.ts';
 import { valueTexts } from '../account/usage-texts.ts';
@@ -80,6 +81,7 @@ function FirstSteps({ isOpenAtFirst }: { isOpenAtFirst: boolean }) {
   const [isOpen] = useState(isOpenAtFirst);
   const current = useSignal('curl');
   const key = credential('key') ?? '';
+  const expiresAt = keyExpiresAt();
   const options = { origin: location.origin, url: 'https://example.com/' };
   const shown = clientsOf({ ...options, key: maskedSecret(key) });
   const client = shown.find(({ id }) => id === current.value) ?? shown[0];
@@ -90,6 +92,13 @@ function FirstSteps({ isOpenAtFirst }: { isOpenAtFirst: boolean }) {
         <h2>Three commands to your first browser</h2>
       </summary>
       <Tabs label="Clients" tabs={shown} current={current.value} onChange={(id) => (current.value = id)}>
+        {expiresAt !== null && (
+          <p class="hint">
+            The key of this tab expires on {dateTimeText(expiresAt)}
+            {isKeyOfLink() ? ', or when you sign out' : ''}: the commands stop working then. For a program that has to run longer, the
+            operator or a person with a login token creates a key that lasts.
+          </p>
+        )}
         <ol class="first-steps-list">
           {client?.steps.map((step, index) => (
             <Command key={step.title} step={step} copied={copied?.steps[index]?.command ?? step.command} />

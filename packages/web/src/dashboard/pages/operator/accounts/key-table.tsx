@@ -78,6 +78,7 @@ const columnsFor = (onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] 
   { title: 'Name', cell: ({ name }) => name, text: ({ name }) => name, isMinor: true },
   { title: 'Status', cell: ({ status }) => <Badge tone={tones[status]}>{wordsOf(status)}</Badge>, text: ({ status }) => status },
   { title: 'Last used', cell: ({ last_used_at: at }) => <Time at={at} />, text: ({ last_used_at: at }) => at },
+  { title: 'Expires', cell: ({ expires_at: at }) => <Time at={at} />, text: ({ expires_at: at }) => at },
   { title: 'Created', cell: ({ created_at: at }) => <Time at={at} />, text: ({ created_at: at }) => at, isMinor: true },
   { title: 'Created by', cell: ({ created_by: by }) => by, text: ({ created_by: by }) => by, isMinor: true },
   {
