@@ -7,6 +7,7 @@ import {
   codeOrNone,
   confidence,
   count,
+  countText,
   cut,
   duration,
   evidence,
@@ -39,8 +40,8 @@ export function* apiSection(api: ApiView): Generator<void, Markup> {
       : nothing;
   return section('api', 'API', [
     html`<p>
-      ${count(summary.endpoints)} endpoints were seen in ${count(summary.total_calls)} calls, ${count(summary.errors_4xx)} of them answered
-      4xx and ${count(summary.errors_5xx)} 5xx.
+      ${countText(summary.endpoints, 'endpoint')} in ${countText(summary.total_calls, 'call')}, of which ${count(summary.errors_4xx)} were
+      answered with a status of 4xx and ${count(summary.errors_5xx)} with one of 5xx.
     </p>`,
     html`<div class="endpoints">${shown}</div>`,
     more,
@@ -83,7 +84,7 @@ function endpoint(each: EndpointView): Markup {
       <span class="marks">
         ${operation === null ? nothing : badge(operation)}
         ${auth === 'unknown' ? nothing : badge(auth === 'yes' ? 'needs sign-in' : 'open', authTones[auth])}
-        <span class="muted">${id} · ${count(calls)} ${calls === 1 ? 'call' : 'calls'}</span>
+        <span class="muted">${id} · ${countText(calls, 'call')}</span>
       </span>
     </summary>
     <div class="body">${endpointBody(each)}</div>

@@ -2,13 +2,13 @@
 import type { InspectAssets } from '@berth/contract';
 import { html, nothing, type Markup } from '@berth/lib/text/html.ts';
 import { requestGraph, shortUrl, waterfall } from './graph.ts';
-import { badge, bytes, code, count, cut, duration, muted, seconds, section, table, type Tone } from './parts.ts';
+import { badge, bytes, code, count, countText, cut, duration, muted, seconds, section, table, type Tone } from './parts.ts';
 
 export function assetsSection(assets: InspectAssets): Markup {
   const { summary } = assets;
   return section('assets', 'Loading', [
     html`<p>
-      ${count(summary.requests)} requests, ${bytes(summary.transfer_bytes)} on the wire, ${bytes(summary.resource_bytes)} unpacked.
+      ${countText(summary.requests, 'request')}, ${bytes(summary.transfer_bytes)} on the wire, ${bytes(summary.resource_bytes)} unpacked.
       ${count(summary.cached)} came from the cache, ${count(summary.failed)} failed. ${String(summary.compressed_pct)} % of the text was
       compressed.
     </p>`,

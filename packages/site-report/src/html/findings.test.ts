@@ -57,12 +57,12 @@ test('the findings of an inspection are the main ones of each part of the report
       'Sign-in plain: Sign-in by google.',
       'Automation plain: Call its API instead of reading pages. JSON endpoints have the content.',
       'Automation warn: Protected by datadome, which showed a challenge.',
-      'Load good: 12 requests, 34 KB. Largest paint after 812 ms.',
+      'Load good: 12 requests, 34 kB. Largest paint after 812 ms.',
       'Load warn: 1 request failed.',
       'Third parties plain: 1 third party: Google.',
       'Cookies plain: 2 cookies, 1 of third parties.',
       'Security warn: No HSTS.',
-      'Secrets good: 6 secrets replaced before anything was kept.',
+      'Secrets good: Replaced in 6 places before anything was kept.',
       'Limits warn: Parts were left out: max_requests.',
     ],
   );
@@ -78,4 +78,12 @@ test('the findings of an inspection show five warnings about security, and count
   const security = { score_notes: Array.from({ length: 7 }, (_, n) => ({ level: 'warning', text: `Warning ${n}.` })) };
   const texts = toFindings({ ...sample, security } as ReportView).filter(({ topic }) => topic === 'Security');
   assert.deepEqual([texts.length, texts.at(-1)?.text], [6, '2 other warnings in its section.']);
+});
+
+test('the findings of an inspection have the singular of one', () => {
+  const api = { ...sample.api, summary: { ...sample.api?.summary, endpoints: 1, first_party: 1, graphql_operations: 0, total_calls: 1 } };
+  const redactions = { headers: 1, body_keys: 0, body_values: 0 };
+  const texts = toFindings({ ...sample, api, redactions } as ReportView).map(({ text }) => text);
+  assert.ok(texts.includes('1 endpoint of the site itself; 1 call.'), texts.join('\n'));
+  assert.ok(texts.includes('Replaced in 1 place before anything was kept.'), texts.join('\n'));
 });

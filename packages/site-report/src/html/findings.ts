@@ -1,6 +1,6 @@
 /** What an inspection has to say at first: a few sentences of a report that has hundreds of fields. */
 import { html, nothing, type Markup } from '@berth/lib/text/html.ts';
-import { bytes as sizeText, cut, type Tone } from './parts.ts';
+import { bytes as sizeText, countText, cut, type Tone } from './parts.ts';
 import type { ReportView } from './view.ts';
 
 export interface Finding {
@@ -40,9 +40,6 @@ export function findingsList(findings: readonly Finding[]): Markup {
 }
 
 const line = ({ text, tone }: Finding): Markup => html`<p class="${tone}">${tone === 'warn' ? 'Warning: ' : ''}${cut(text)}</p>`;
-
-/** "1 endpoint", "3 endpoints". */
-const countText = (count: number, noun: string, nouns = `${noun}s`): string => `${count} ${count === 1 ? noun : nouns}`;
 
 const namesMax = 6;
 
@@ -86,13 +83,16 @@ function apiFindings({ api }: ReportView): Finding[] {
     streams > 0 && countText(streams, 'event stream'),
   ].filter((text) => text !== false);
   if (endpoints === 0 && others.length === 0) return [finding('API', 'The pages called no API.')];
-  const text = [`${countText(endpoints, 'endpoint')}, ${own} of the site itself`, countText(calls, 'call'), ...others].join('; ');
+  const text = [`${countText(endpoints, 'endpoint')}${ofSite(own, endpoints)}`, countText(calls, 'call'), ...others].join('; ');
   const documents = api.specs_found.map(({ type }) => type);
   return [
     finding('API', `${text}.`),
     ...(documents.length > 0 ? [finding('API', `The site publishes its own description: ${namesText(documents)}.`, 'good')] : []),
   ];
 }
+
+const ofSite = (own: number, all: number): string =>
+  all === 0 ? '' : own === all ? ' of the site itself' : `, ${own} of the site itself`;
 
 function authFindings({ auth }: ReportView): Finding[] {
   if (!auth) return [];
@@ -171,9 +171,9 @@ function securityFindings({ security }: ReportView): Finding[] {
 }
 
 function limitFindings({ limits, redactions }: ReportView): Finding[] {
-  const secrets = redactions.headers + redactions.body_keys + redactions.body_values;
+  const places = redactions.headers + redactions.body_keys + redactions.body_values;
   return [
-    ...(secrets > 0 ? [finding('Secrets', `${countText(secrets, 'secret')} replaced before anything was kept.`, 'good')] : []),
+    ...(places > 0 ? [finding('Secrets', `Replaced in ${countText(places, 'place')} before anything was kept.`, 'good')] : []),
     ...(limits.truncated ? [finding('Limits', `Parts were left out: ${limits.reason ?? 'a limit applied'}.`, 'warn')] : []),
   ];
 }

@@ -7,7 +7,7 @@ import { inTurns } from '@berth/lib/turns/turn-budget.ts';
 import { apiSection, authSection } from './api.ts';
 import { assetsSection } from './assets.ts';
 import { findingsList, toFindings } from './findings.ts';
-import { badge, bytes, count, cut, duration, facets, list, section, table, type Tone } from './parts.ts';
+import { badge, bytes, count, countText, cut, duration, facets, list, noun, section, table, type Tone } from './parts.ts';
 import { automationSection, cookiesSection, securitySection, seoSection, siteSection, thirdPartiesSection } from './site.ts';
 import type { ReportView } from './view.ts';
 
@@ -91,7 +91,7 @@ function hero(report: ReportView, title: string): Markup {
         ${final !== null && final !== url ? html`<p class="address muted">ended at <code>${cut(final, 300)}</code></p>` : nothing}
         <p>
           ${badge(status, statusTones[status])} ${limits.truncated ? badge('incomplete', 'warn') : nothing}
-          <span class="muted">${count(pages.length)} ${pages.length === 1 ? 'page' : 'pages'} in ${duration(ms)}</span>
+          <span class="muted">${countText(pages.length, 'page')} in ${duration(ms)}</span>
         </p>
       </div>
       ${picture ? html`<img src="data:${picture.content_type};base64,${picture.data_base64 ?? ''}" alt="The first page" width="${String(picture.width)}" height="${String(picture.height)}" />` : nothing}
@@ -99,25 +99,28 @@ function hero(report: ReportView, title: string): Markup {
     ${overview(report)}`;
 }
 
+type Stat = [value: string, label: string];
+
 function overview(report: ReportView): Markup {
   const { api, auth, assets, third_parties: parties, site, security } = report;
   const mechanisms = auth?.mechanisms.filter(({ type }) => type !== 'none') ?? [];
-  const stats: [value: string | null, label: string][] = [
-    [api ? count(api.summary.endpoints) : null, 'API endpoints'],
-    [auth ? count(mechanisms.length) : null, mechanisms.length === 1 ? 'credential' : 'credentials'],
-    [assets ? count(assets.summary.requests) : null, 'requests'],
-    [assets ? bytes(assets.summary.transfer_bytes) : null, 'on the wire'],
-    [assets?.summary.timings.lcp_ms ? duration(assets.summary.timings.lcp_ms) : null, 'to the largest paint'],
-    [parties ? count(parties.length) : null, parties?.length === 1 ? 'third party' : 'third parties'],
-    [site ? count(site.technologies.length) : null, 'technologies'],
-    [security ? count(security.score_notes.filter(({ level }) => level === 'warning').length) : null, 'security warnings'],
+  const counted = (value: number, ...nouns: [singular: string, plural?: string]): Stat => [count(value), noun(value, ...nouns)];
+  const stats: (Stat | false | null | undefined | 0)[] = [
+    api && counted(api.summary.endpoints, 'API endpoint'),
+    auth && counted(mechanisms.length, 'credential'),
+    assets && counted(assets.summary.requests, 'request'),
+    assets && [bytes(assets.summary.transfer_bytes), 'on the wire'],
+    assets?.summary.timings.lcp_ms && [duration(assets.summary.timings.lcp_ms), 'to the largest paint'],
+    parties && counted(parties.length, 'third party', 'third parties'),
+    site && counted(site.technologies.length, 'technology', 'technologies'),
+    security && counted(security.score_notes.filter(({ level }) => level === 'warning').length, 'security warning'),
   ];
-  const known = stats.filter(([value]) => value !== null);
+  const known = stats.filter((stat) => !!stat);
   return html`${
     known.length === 0
       ? nothing
       : html`<ul class="stats">
-          ${known.map(([value, label]) => html`<li><strong>${value ?? ''}</strong><span>${label}</span></li>`)}
+          ${known.map(([value, label]) => html`<li><strong>${value}</strong><span>${label}</span></li>`)}
         </ul>`
   }
   ${findingsList(toFindings(report))}`;
@@ -145,7 +148,7 @@ function* partsOf(report: ReportView): Generator<void, Part[]> {
 }
 
 function aboutSection({ pages, limits, redactions, warnings }: ReportView): Markup {
-  const hidden = redactions.headers + redactions.body_keys + redactions.body_values;
+  const places = redactions.headers + redactions.body_keys + redactions.body_values;
   return section('about', 'About this report', [
     table({
       caption: 'Pages',
@@ -162,12 +165,12 @@ function aboutSection({ pages, limits, redactions, warnings }: ReportView): Mark
     facets([
       [
         'Redacted',
-        `${count(hidden)} values: ${count(redactions.headers)} in headers, ${count(redactions.body_keys + redactions.body_values)} in bodies. Placeholders stand for them.`,
+        `Secrets in ${countText(places, 'place')}: ${count(redactions.headers)} in headers, ${count(redactions.body_keys + redactions.body_values)} in bodies. Placeholders stand for them.`,
       ],
       [
         'Left out',
         limits.truncated
-          ? `${count(limits.dropped_requests)} requests and ${bytes(limits.dropped_bytes)}: ${cut(limits.reason ?? 'limits', 200)}`
+          ? `${countText(limits.dropped_requests, 'request')} and ${bytes(limits.dropped_bytes)}: ${cut(limits.reason ?? 'limits', 200)}`
           : 'nothing',
       ],
     ]),

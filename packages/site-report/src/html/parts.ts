@@ -12,7 +12,7 @@ export const muted = (text: string): Markup => html`<span class="muted">${text}<
 
 export function bytes(value: number): string {
   if (value < 1000) return `${value} B`;
-  return value < 1_000_000 ? `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} KB` : `${(value / 1_000_000).toFixed(1)} MB`;
+  return value < 1_000_000 ? `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} kB` : `${(value / 1_000_000).toFixed(1)} MB`;
 }
 
 export function duration(ms: number): string {
@@ -26,6 +26,13 @@ export function seconds(value: number | null): string {
 }
 
 export const count = (value: number): string => value.toLocaleString('en');
+
+/** `endpoint` for 1, `endpoints` for any other number. */
+export const noun = (value: number, singular: string, plural = `${singular}s`): string => (value === 1 ? singular : plural);
+
+/** `1 endpoint`, `3 endpoints`, `1,200 endpoints`. */
+export const countText = (value: number, singular: string, plural?: string): string =>
+  `${count(value)} ${noun(value, singular, plural)}`;
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain';
 
