@@ -54,7 +54,7 @@ const page = {
   tag: 'Viewing',
   auth: 'none',
   // People open it by links, to which other programs add parameters of their own.
-  query: z.looseObject({}),
+  query: z.object({}),
   reply: z.string(),
   replyKind: 'html',
   status: 200,
