@@ -100,7 +100,7 @@ describe('a list of the dashboard', () => {
     const opened = await dashboard.open('/sessions?show=ended&q=the%20newest');
     const { page } = opened;
     const row = page.getByRole('row', { name: /the newest/ });
-    await row.getByText('Ended', { exact: true }).waitFor();
+    await row.getByText('Ended on request', { exact: true }).waitFor();
     await row.locator('.poster img').waitFor();
     assert.equal(await page.getByRole('heading', { name: 'Running' }).count(), 0);
     assert.equal(await page.getByRole('link', { name: 'the oldest' }).count(), 0);
@@ -126,6 +126,8 @@ describe('a list of the dashboard', () => {
     const created = await Promise.all(names.map((name) => app.create({ name })));
     const opened = await dashboard.open('/sessions');
     const { page } = opened;
+    const tile = page.getByRole('listitem').filter({ hasText: 'lamp' });
+    await tile.getByText(/^at most \d+ \w+ left, ends when idle for 5 min$/).waitFor();
     await page.getByRole('checkbox', { name: 'Choose lamp' }).check();
     await page.getByText('1 chosen').waitFor();
     await opened.inspect('sessions-chosen');
@@ -151,7 +153,29 @@ describe('a list of the dashboard', () => {
       );
       return states.join() === 'ended,ended,ready';
     });
+    await running.getByRole('checkbox', { name: 'Choose table' }).waitFor();
+    assert.equal(await running.getByRole('link', { name: /^(lamp|chair)$/ }).count(), 0);
+    const rows = page.getByRole('region', { name: 'Ended sessions' }).getByRole('row', { name: /lamp|chair/ });
+    await rows.filter({ hasText: 'Ended on request' }).nth(1).waitFor();
     opened.viewer.assertNoIssues({ except: /WebSocket|status of 4\d\d/ });
+    await opened.close();
+  });
+
+  it('a list whose address has filters that do not fit is shown without them', async () => {
+    const opened = await dashboard.open('/sessions?show=nonsense&kind=zzz&view=x');
+    const { page } = opened;
+    const chosen = (label: string) => page.getByLabel(label, { exact: true }).locator('option:checked').textContent();
+    await page.getByRole('link', { name: 'the newest' }).waitFor();
+    assert.deepEqual(await Promise.all(['Show', 'Kind', 'Running ones as'].map(chosen)), ['All', 'All kinds', 'Pictures']);
+    await opened.go('/jobs?status=nonsense&kind=zzz&days=soon&page=x');
+    await page.getByText('No jobs yet').waitFor();
+    assert.deepEqual(await Promise.all(['Kind', 'Status', 'Created'].map(chosen)), ['All kinds', 'All statuses', 'Any time']);
+    assert.equal(await page.getByRole('alert').count(), 0);
+    // Entered by hand: the service answers it with the page, which asks for a credential.
+    await page.goto(`${opened.url}/dashboard/recordings?q=%00`);
+    await opened.signIn('key', dashboard.served.key);
+    await page.getByRole('link', { name: 'the newest' }).waitFor();
+    opened.viewer.assertNoIssues();
     await opened.close();
   });
 

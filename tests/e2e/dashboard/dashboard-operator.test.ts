@@ -113,9 +113,28 @@ describe('each page of the operator', () => {
     await row('tier.changed').waitFor();
   });
 
+  it('the audit log of a phone has all its columns in sight, and times of two lines', async () => {
+    await visit('/operator/audit', 'Audit log', 'session.created');
+    await page.setViewportSize({ width: 390, height: 844 });
+    const table = page.getByRole('region', { name: 'Audit entries' });
+    const { overflow, lines } = await table.evaluate((element) => {
+      const time = element.querySelector('time') ?? element;
+      return {
+        overflow: element.scrollWidth - element.clientWidth,
+        lines: time.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(time).lineHeight),
+      };
+    });
+    await page.setViewportSize({ width: 1440, height: 900 });
+    assert.ok(overflow <= 0, `${overflow} pixels are out of sight`);
+    assert.ok(lines < 2.5, `${lines} lines`);
+  });
+
   it("the operator's pages say what is missing: an unknown owner, and a list without entries", async () => {
-    await visit('/operator/owners/nobody', 'nobody', 'No such owner');
-    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    await visit('/operator/owners/nobody', 'Owner', 'There is no such owner');
+    assert.equal(await page.getByRole('button', { name: 'Open as this customer' }).count(), 0);
+    assert.doesNotMatch((await page.getByRole('main').textContent()) ?? '', /GET \//);
+    await page.getByRole('link', { name: 'All owners' }).click();
+    await heading('Owners');
     await visit('/operator/owners?search=zzz', 'Owners', 'No owner matches');
     // The unknown owner was answered with 404, which the console reports.
     opened.viewer.assertNoIssues({ except: /404/ });

@@ -201,7 +201,7 @@ describe('a customer’s sessions', () => {
     const { page } = opened;
     await page.getByRole('button', { name: 'End the session' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End the session' }).click();
-    await page.getByText('Ended', { exact: true }).waitFor();
+    await page.getByText('Ended on request', { exact: true }).waitFor();
     await page.getByText('Complete', { exact: true }).waitFor();
     await page.getByText('You or a program with your key ended it.').waitFor();
     const player = page.frameLocator('iframe[title="Recording of the session"]');
@@ -246,7 +246,7 @@ describe('a customer’s sessions', () => {
     await page.getByRole('dialog').waitFor();
     await opened.reach('End the session');
     await keyboard.press('Enter');
-    await page.getByText('Ended', { exact: true }).waitFor();
+    await page.getByText('Ended on request', { exact: true }).waitFor();
   });
 
   it('a session whose browser ends elsewhere is shown as ended in the dashboard', async () => {
@@ -257,7 +257,7 @@ describe('a customer’s sessions', () => {
     await opened.page.locator('.session-view canvas').waitFor();
     const id = opened.page.url().split('/').at(-1) ?? '';
     assert.equal((await client.call(endSession, { params: { session_id: id } })).status, 204);
-    await opened.page.getByText('Ended', { exact: true }).waitFor();
+    await opened.page.getByText('Ended on request', { exact: true }).waitFor();
     opened.viewer.assertNoIssues({ except: /WebSocket|status of 4\d\d/ });
   });
 });

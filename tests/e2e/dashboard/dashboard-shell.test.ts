@@ -1,7 +1,7 @@
 /** The dashboard's frame: sign-in in each way, navigation, and where credentials may be. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createKey, createSignInLink, listKeys, revokeKey } from '@berth/contract';
+import { createKey, createSignInLink, endSession, listKeys, revokeKey } from '@berth/contract';
 import { eventually } from '../../harness.ts';
 import { DashboardTest, type DashboardViewer } from './dashboard.ts';
 
@@ -295,5 +295,31 @@ describe('the dashboard', () => {
     assert.equal(await navigation(opened).isVisible(), false);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     await opened.close();
+  });
+});
+
+// The last in the file: on the home page, a session closes the first commands.
+describe('the frame of the dashboard', () => {
+  it('the dashboard at 1440 × 900 has all pages of a customer and all tabs of a session in sight', async () => {
+    const app = dashboard.app ?? assert.fail();
+    const { session_id: id } = await app.create();
+    const opened = await dashboard.open(`/sessions/${id}`);
+    const { page } = opened;
+    const tabs = page.getByRole('tablist', { name: 'Parts of the session' });
+    await tabs.waitFor();
+    /** Texts of what a box cuts off. */
+    const cut = await tabs.evaluate((row) => {
+      const { right } = row.getBoundingClientRect();
+      return [...row.children].filter((tab) => tab.getBoundingClientRect().right > right).map(({ textContent }) => textContent);
+    });
+    assert.deepEqual(cut, []);
+    const hidden = await navigation(opened).evaluate((side) => {
+      const top = side.querySelector('.side-foot')?.getBoundingClientRect().top ?? 0;
+      const links = [...side.querySelectorAll('.side-area a')];
+      return links.filter((link) => link.getBoundingClientRect().bottom > top).map(({ textContent }) => textContent);
+    });
+    assert.deepEqual(hidden, []);
+    await opened.close();
+    await app.call(endSession, { params: { session_id: id } });
   });
 });

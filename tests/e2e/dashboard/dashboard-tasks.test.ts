@@ -52,7 +52,7 @@ const ends: Readonly<Record<string, (page: Page) => Locator>> = {
   'Play a recording': (page) => page.getByRole('region', { name: 'Recording of chair' }),
   'See why a job failed': (page) => page.getByRole('alert').filter({ hasText: /cancel/i }),
   'Give a client an address': (page) => page.getByRole('heading', { name: 'Copy your new token now' }),
-  'End a session': (page) => page.getByText('Ended', { exact: true }),
+  'End a session': (page) => page.getByText('Ended on request', { exact: true }),
 };
 
 let dashboard: DashboardTest;

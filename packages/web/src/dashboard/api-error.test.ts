@@ -22,6 +22,12 @@ describe('an error of the service', () => {
     );
   });
 
+  it('an error of the service is shown without the sentences that name a call', async () => {
+    const messageOf = async (message: string) => (await shownOf(refusal(404, { error: { code: 'not_found', message } }))).message;
+    assert.equal(await messageOf('No such owner. List them with GET /admin/owners. Then try again.'), 'No such owner. Then try again.');
+    assert.equal(await messageOf('GET /v1/x is not known.'), 'GET /v1/x is not known.');
+  });
+
   it('an error of the service names the fields of a request that is not valid', async () => {
     const detail = [
       { loc: ['body', 'viewport', 'width'], msg: 'Input should be greater than or equal to 320' },

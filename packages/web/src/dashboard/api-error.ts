@@ -51,9 +51,15 @@ function toApiError(error: BerthError): ApiError {
   const issues = error.issues.map(toIssue);
   const options = { status: status ?? 0, code, requestId, details, issues, retryAfterSeconds };
   const [first] = issues;
-  if (!first) return new ApiError(error.message, options);
+  if (!first) return new ApiError(forPeople(error.message), options);
   const rest = issues.length > 1 ? ` And ${issues.length - 1} more.` : '';
   return new ApiError(`${first.field ? `${first.field}: ` : ''}${asSentence(first.message)}${rest}`, options);
+}
+
+/** The message without the sentences that name a call: pages have links and buttons for these. The first always stays. */
+function forPeople(message: string): string {
+  const [first = '', ...others] = message.split(/(?<=[.?!]) (?=[A-Z])/);
+  return [first, ...others.filter((sentence) => !/\b(?:GET|POST|PUT|PATCH|DELETE) \//.test(sentence))].join(' ');
 }
 
 const toIssue = ({ loc, msg, hint }: ValidationIssue): FieldIssue => ({

@@ -4,6 +4,7 @@ import { credential, credentialNames, has, signOut, type CredentialKind } from '
 import { hrefOf } from '../href.ts';
 import { useLive } from '../live.ts';
 import { Icon } from '../ui/icons.tsx';
+import { wordsOf } from '../ui/values/texts.ts';
 import { maskedSecret } from '../ui/values/masked-secret.ts';
 
 const kinds: readonly CredentialKind[] = ['key', 'login', 'admin'];
@@ -20,7 +21,7 @@ export function Account() {
         {signedIn.map((kind) => (
           <li key={kind}>
             <span>
-              {credentialNames[kind]} {kind === 'key' && <code>{maskedSecret(credential(kind) ?? '')}</code>}
+              {wordsOf(credentialNames[kind])} {kind === 'key' && <code>{maskedSecret(credential(kind) ?? '')}</code>}
             </span>
             {signedIn.length > 1 && (
               <button

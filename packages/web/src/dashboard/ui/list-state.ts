@@ -21,14 +21,14 @@ const initial: ListState = { filter: '', sort: '', isDescending: false, page: 0 
 export function useListState(name: string | undefined): ListControl {
   const kept = useSignal(initial);
   const prefix = name === 'main' ? '' : `${name ?? ''}-`;
-  const { values, set } = useQuery(`${prefix}q`, `${prefix}sort`, `${prefix}page`);
+  const { values, set } = useQuery({ [`${prefix}q`]: 'text', [`${prefix}sort`]: 'text', [`${prefix}page`]: /^[1-9]\d{0,8}$/ });
   if (name === undefined) return { ...kept.value, set: (change) => (kept.value = { ...kept.value, ...change }) };
   const sort = values[`${prefix}sort`] ?? '';
   const state: ListState = {
     filter: values[`${prefix}q`] ?? '',
     sort: sort.replace(/^-/, ''),
     isDescending: sort.startsWith('-'),
-    page: Math.max(0, Math.trunc(Number(values[`${prefix}page`] ?? 1)) - 1) || 0,
+    page: Number(values[`${prefix}page`] ?? 1) - 1,
   };
   const change = (part: Partial<ListState>): void => {
     const next = { ...state, ...part };

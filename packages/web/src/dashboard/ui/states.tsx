@@ -10,6 +10,13 @@ export const Loading = ({ label = 'Loading' }: { label?: string }) => (
   </div>
 );
 
+/** The shape of what is loaded: a line, or as high as its class says. */
+export const Skeleton = ({ label, class: name = '' }: { label: string; class?: string }) => (
+  <p class={`skeleton ${name}`} role="status">
+    <span class="visually-hidden">{label}</span>
+  </p>
+);
+
 interface EmptyProps {
   icon: DashboardIcon;
   title: string;

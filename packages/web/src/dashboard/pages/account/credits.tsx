@@ -158,7 +158,7 @@ async function saveCsv(): Promise<void> {
 }
 
 function Ledger() {
-  const { values, set } = useQuery('by');
+  const { values, set } = useQuery({ by: views });
   const isSaving = useSignal(false);
   const later = useSignal<readonly CreditEntry[]>([]);
   /** Cursor of the page after those that were read; undefined before the second. */

@@ -5,7 +5,7 @@ import { useLive } from '../../live.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Chart } from '../../ui/chart/chart.tsx';
 import { SelectField } from '../../ui/form/fields.tsx';
-import { Loaded } from '../../ui/states.tsx';
+import { Loaded, Skeleton } from '../../ui/states.tsx';
 import { dateTimeText, numberText } from '../../ui/values/texts.ts';
 import { axes, axisTitles, dayMs, nearlyAll, usageByAxis, valuesOf, type Axis, type AxisUsage } from './usage-series.ts';
 import { valueTexts } from './usage-texts.ts';
@@ -24,7 +24,7 @@ export default function UsagePage() {
         <h1>Usage</h1>
         {live.data && <Badge tone="accent">Plan {live.data.tier}</Badge>}
       </div>
-      <Loaded live={live} loading="Reading your usage">
+      <Loaded live={live} skeleton={<UsageSkeleton />}>
         {(usage) => (
           <>
             <PlanNote usage={usage} />
@@ -40,6 +40,22 @@ export default function UsagePage() {
     </div>
   );
 }
+
+/** As high as what comes, so that what is below does not move. */
+const UsageSkeleton = () => (
+  <>
+    <Skeleton label="Loading your usage" />
+    <ul class="usage-cards" aria-hidden="true">
+      {axes.map((axis) => (
+        <li key={axis} class="panel usage-card">
+          <h2>{axisTitles[axis]}</h2>
+          <span class="figure skeleton">&nbsp;</span>
+          <span class="skeleton" />
+        </li>
+      ))}
+    </ul>
+  </>
+);
 
 /** What the limits mean for this owner, in words. */
 const PlanNote = ({ usage }: { usage: UsageResponse }) => (
@@ -114,7 +130,7 @@ function ByDay() {
           />
         </div>
       </div>
-      <Loaded live={live} loading="Reading the days">
+      <Loaded live={live} skeleton={<Skeleton label="Loading the days" class="usage-chart-skeleton" />}>
         {({ days = [] }) => (
           <Chart
             label={`${title} on each of the last ${days.length} days`}

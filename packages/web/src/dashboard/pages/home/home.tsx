@@ -16,7 +16,7 @@ import { Time } from '../../ui/values/time.tsx';
 import { nearlyAll, usageByAxis, axisTitles } from '../account/usage-series.ts';
 import { valueTexts } from '../account/usage-texts.ts';
 import { reasonText } from '../sessions/reasons.ts';
-import { nameOf } from '../sessions/session-state.tsx';
+import { liveStatuses, nameOf } from '../sessions/session-state.tsx';
 import { Tile } from '../sessions/tile.tsx';
 import { clientsOf, type Step } from './first-steps.ts';
 import '../sessions/sessions.css';
@@ -28,7 +28,7 @@ const failuresMax = 5;
 
 /** Where a customer begins: the first commands, what runs now, what is used up, and what failed last. */
 export default function Home() {
-  const running = useLive((signal) => callPage('listSessions', { query: { status: 'starting,ready,ending', limit: tilesMax }, signal }), {
+  const running = useLive((signal) => callPage('listSessions', { query: { status: liveStatuses, limit: tilesMax }, signal }), {
     everyMs: refreshMs,
   });
   const usage = useLive((signal) => call('getUsage', { signal }), { everyMs: 2 * refreshMs });
@@ -65,7 +65,7 @@ export default function Home() {
         <section class="panel" aria-labelledby="failures">
           <div class="page-head">
             <h2 id="failures">Failed last</h2>
-            <a href={hrefOf('/jobs?status=error')}>Failed jobs</a>
+            <a href={hrefOf('/jobs?status=blocked,error')}>Failed jobs</a>
           </div>
           <Loaded live={failures} loading="Looking for failures">
             {(loaded) => <Failures failures={loaded} />}

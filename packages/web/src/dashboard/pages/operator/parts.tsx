@@ -83,14 +83,6 @@ export function filtered(path: string, filters: Record<string, string>): string 
   return `${hrefOf(path)}?${new URLSearchParams(filters)}`;
 }
 
-export const sessionTones: Record<Reply<'listAllSessions'>[number]['status'], Tone> = {
-  starting: 'warn',
-  ready: 'good',
-  ending: 'warn',
-  ended: 'neutral',
-  failed: 'bad',
-};
-
 export const siteTones: Record<Reply<'listSiteHealth'>[number]['state'], Tone> = {
   healthy: 'good',
   degraded: 'warn',

@@ -2,7 +2,6 @@ import { useSignal } from '@preact/signals';
 import type { AdminSessionResponse } from '@berth/contract';
 import { Fragment } from 'preact';
 import { call, callPage } from '../../api.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/form/fields.tsx';
 import { ShortId } from '../../ui/values/short-id.tsx';
@@ -11,10 +10,9 @@ import { List, type Column } from '../../ui/table.tsx';
 import { dateTimeText, durationText, numberText, sizeText, wordsOf } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
 import { toasts } from '../../ui/toasts.ts';
-import { reasonLabel } from '../sessions/reasons.ts';
-import { isolationText } from '../sessions/session-state.tsx';
+import { SessionBadge, isolationText, statusText } from '../sessions/session-state.tsx';
 import { FilterField } from './filter-field.tsx';
-import { OwnerLink, PageFrame, filtered, refreshMs, sessionTones } from './parts.tsx';
+import { OwnerLink, PageFrame, filtered, refreshMs } from './parts.tsx';
 import { useQuery } from '../../query.ts';
 import { usePages } from '../../use-pages.ts';
 
@@ -34,7 +32,7 @@ const purposes = [
 const isLive = ({ status }: AdminSessionResponse): boolean => live.includes(status);
 
 export default function SessionsPage() {
-  const { values, set } = useQuery('owner', 'status', 'purpose');
+  const { values, set } = useQuery({ owner: 'text', status: statuses, purpose: purposes });
   const { owner, status, purpose } = values;
   const shown = useSignal<AdminSessionResponse | null>(null);
   const ended = useSignal<AdminSessionResponse | null>(null);
@@ -102,9 +100,7 @@ const columnsFor = ({ onShow, onEnd }: { onShow: Act; onEnd: Act }): readonly Co
   { title: 'Owner', cell: ({ owner }) => <OwnerLink owner={owner} />, text: ({ owner }) => owner },
   {
     title: 'Status',
-    cell: ({ status, ended_reason: reason }) => (
-      <Badge tone={sessionTones[status]}>{reason === null ? wordsOf(status) : reasonLabel(reason)}</Badge>
-    ),
+    cell: (session) => <SessionBadge session={session} />,
     text: ({ status, ended_reason: reason }) => `${status} ${reason ?? ''}`,
   },
   {
@@ -138,7 +134,7 @@ function Details({ session }: { session: AdminSessionResponse }) {
   const rows: readonly (readonly [string, string | null])[] = [
     ['Id', session.session_id],
     ['Owner', session.owner],
-    ['Status', session.ended_reason === null ? wordsOf(session.status) : reasonLabel(session.ended_reason)],
+    ['Status', statusText(session)],
     ['Name', session.name],
     ['Page', session.title],
     ['Address', session.current_url],
@@ -147,7 +143,7 @@ function Details({ session }: { session: AdminSessionResponse }) {
     ['Egress', [egress.ip, egress.country].filter(Boolean).join(', ') || null],
     ['Created', dateTimeText(session.created_at)],
     ['Last activity', dateTimeText(session.last_activity_at)],
-    [session.ended_at === null ? 'Expires' : 'Ended', dateTimeText(session.ended_at ?? session.expires_at)],
+    [session.ended_at === null ? 'Ends at the latest' : 'Ended', dateTimeText(session.ended_at ?? session.expires_at)],
     ['API key', session.key_id],
     ['Worker', session.worker_id],
     ['Machine', session.vm_id],

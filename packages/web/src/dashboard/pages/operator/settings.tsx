@@ -9,7 +9,7 @@ import { Described, PageFrame } from './parts.tsx';
 import { useQuery } from '../../query.ts';
 
 export default function SettingsPage() {
-  const { values, set } = useQuery('changed');
+  const { values, set } = useQuery({ changed: /^yes$/ });
   const live = useLive((signal) => call('getSettings', { signal }));
   return (
     <PageFrame

@@ -28,7 +28,7 @@ interface Row {
 
 export default function Recordings() {
   const { live, rows, onMore } = useMore(readRows);
-  const { values, set } = useQuery('play');
+  const { values, set } = useQuery({ play: 'text' });
   const shown = rows.find(({ session }) => session.session_id === values.play);
   return (
     <div class="page">

@@ -1,10 +1,14 @@
 /** What a session is doing, in words, and what is done to it. */
 import type { SessionResponse } from '@berth/contract';
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { wordsOf } from '../../ui/values/texts.ts';
+import { durationText, wordsOf } from '../../ui/values/texts.ts';
+import { TimeUntil } from '../../ui/values/time.tsx';
 import { reasonLabel } from './reasons.ts';
 
 const tones: Record<SessionResponse['status'], Tone> = { starting: 'warn', ready: 'good', ending: 'warn', ended: 'neutral', failed: 'bad' };
+
+/** Those of sessions that have a browser, or will have one. */
+export const liveStatuses = 'starting,ready';
 
 /** Whether it has a browser, or will have one. */
 export const isLive = ({ status }: Pick<SessionResponse, 'status'>): boolean => status === 'starting' || status === 'ready';
@@ -15,15 +19,19 @@ export const nameOf = ({ name, session_id: id }: Pick<SessionResponse, 'name' | 
 export const isolationText = (isolation: SessionResponse['isolation']): string =>
   isolation === 'microvm' ? 'Virtual machine' : 'Process jail';
 
-export const SessionBadge = ({
-  session: { status, ended_reason: reason },
-}: {
-  session: Pick<SessionResponse, 'status' | 'ended_reason'>;
-}) =>
-  reason === null ? (
-    <Badge tone={tones[status]}>{wordsOf(status)}</Badge>
-  ) : (
-    <Badge tone={reason === 'requested' ? 'neutral' : tones[status]}>
-      {status === 'ended' && reason === 'requested' ? 'Ended' : reasonLabel(reason)}
-    </Badge>
-  );
+type State = Pick<SessionResponse, 'status' | 'ended_reason'>;
+
+/** `Ready`; of one that has ended why, such as `Ended on request`. */
+export const statusText = ({ status, ended_reason: reason }: State): string =>
+  reason === null || status === 'ending' ? wordsOf(status) : reasonLabel(reason);
+
+export const SessionBadge = ({ session }: { session: State }) => (
+  <Badge tone={session.ended_reason === 'requested' ? 'neutral' : tones[session.status]}>{statusText(session)}</Badge>
+);
+
+/** How long a running session has at most, and when it ends earlier. The API has no time of its last use. */
+export const TimeLeft = ({ session: { expires_at: at, idle_timeout_seconds: seconds } }: { session: SessionResponse }) => (
+  <>
+    at most <TimeUntil at={at} /> left, ends when idle for {durationText(seconds * 1000)}
+  </>
+);

@@ -7,7 +7,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import type { Selection } from '../../ui/selection.tsx';
 import { Time } from '../../ui/values/time.tsx';
-import { SessionBadge, isLive, nameOf } from './session-state.tsx';
+import { SessionBadge, TimeLeft, isLive, nameOf } from './session-state.tsx';
 import { Thumbnail } from './thumbnail.ts';
 
 interface TileProps {
@@ -62,13 +62,7 @@ export function Tile({ session, selection }: TileProps) {
         {session.recording.enabled && <Badge tone="accent">Recorded</Badge>}
         {session.kind === 'full_browser' && <Badge>Full browser</Badge>}
         <span class="muted">
-          {isLive(session) ? (
-            <>
-              ends <Time at={session.expires_at} />
-            </>
-          ) : (
-            <Time at={session.created_at} />
-          )}
+          {isLive(session) ? <TimeLeft session={session} /> : session.ended_at !== null && <Time at={session.ended_at} />}
         </span>
       </span>
     </li>

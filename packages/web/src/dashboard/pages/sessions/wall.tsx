@@ -15,7 +15,7 @@ import { durationText, wordsOf } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
 import { usePages } from '../../use-pages.ts';
 import { Poster } from '../recordings/poster.tsx';
-import { SessionBadge, isLive, nameOf } from './session-state.tsx';
+import { SessionBadge, isLive, liveStatuses, nameOf, statusText } from './session-state.tsx';
 import { Tile } from './tile.tsx';
 import './sessions.css';
 
@@ -23,7 +23,6 @@ import './sessions.css';
 const tilesMax = 24;
 const pageSize = 100;
 const refreshMs = 5000;
-const live = 'starting,ready,ending';
 
 const shows = [
   { value: '', label: 'All' },
@@ -42,17 +41,20 @@ const views = [
 ];
 
 export default function Wall() {
-  const { values, set } = useQuery('q', 'show', 'kind', 'view');
+  const { values, set } = useQuery({ q: 'text', show: shows, kind: kinds, view: views });
   const { q = '', show, kind, view } = values;
   const selection = useSelection();
   const hasRunning = show === undefined || show === 'running';
-  const running = useLive((signal) => callPage('listSessions', { query: { status: live, limit: pageSize }, signal }), {
+  const running = useLive((signal) => callPage('listSessions', { query: { status: liveStatuses, limit: pageSize }, signal }), {
     everyMs: refreshMs,
     isEnabled: hasRunning,
   });
   const ended = usePages<SessionResponse>(
     ({ cursor, signal }) =>
-      callPage('listSessions', { query: { status: show === 'failed' ? 'failed' : 'ended,failed', limit: pageSize, cursor }, signal }),
+      callPage('listSessions', {
+        query: { status: show === 'failed' ? 'failed' : 'ending,ended,failed', limit: pageSize, cursor },
+        signal,
+      }),
     { everyMs: refreshMs, inputs: [show === 'failed'] },
   );
   const matches = (session: SessionResponse): boolean => isMatch(session, q) && (kind === undefined || session.kind === kind);
@@ -80,7 +82,7 @@ export default function Wall() {
             verbs={['End', 'ended']}
             text="Their browsers are closed, and what is open in them is lost. Recordings remain."
             act={(id) => call('endSession', { params: { session_id: id } })}
-            onDone={running.reload}
+            onDone={async () => void (await Promise.all([running.reload(), ended.live.reload()]))}
           />
           <Loaded live={running} skeleton={<TileSkeletons />}>
             {({ nextCursor }) =>
@@ -203,7 +205,7 @@ const sessionColumn: Column<SessionResponse> = {
 const statusColumn: Column<SessionResponse> = {
   title: 'Status',
   cell: (session) => <SessionBadge session={session} />,
-  text: ({ status, ended_reason: reason }) => reason ?? status,
+  text: statusText,
 };
 const kindColumn: Column<SessionResponse> = { title: 'Kind', cell: ({ kind }) => wordsOf(kind), text: ({ kind }) => kind, isMinor: true };
 const pageColumn: Column<SessionResponse> = {
@@ -219,7 +221,13 @@ const runningColumns: readonly Column<SessionResponse>[] = [
   kindColumn,
   pageColumn,
   { title: 'Started', cell: ({ created_at: at }) => <Time at={at} />, text: ({ created_at: at }) => at, isMinor: true },
-  { title: 'Ends', cell: ({ expires_at: at }) => <Time at={at} />, text: ({ expires_at: at }) => at },
+  { title: 'Ends at the latest', cell: ({ expires_at: at }) => <Time at={at} />, text: ({ expires_at: at }) => at },
+  {
+    title: 'When idle for',
+    cell: ({ idle_timeout_seconds: seconds }) => durationText(seconds * 1000),
+    text: ({ idle_timeout_seconds: seconds }) => seconds,
+    isMinor: true,
+  },
 ];
 
 const endedColumns: readonly Column<SessionResponse>[] = [
@@ -234,8 +242,14 @@ const endedColumns: readonly Column<SessionResponse>[] = [
   statusColumn,
   kindColumn,
   pageColumn,
-  { title: 'Ran for', cell: (session) => durationText(lifetimeMs(session)), text: lifetimeMs, isNumber: true, isMinor: true },
-  { title: 'Ended', cell: ({ ended_at: at }) => <Time at={at} />, text: ({ ended_at: at }) => at },
+  {
+    title: 'Ran for',
+    cell: (session) => (session.ended_at === null ? '–' : durationText(lifetimeMs(session))),
+    text: lifetimeMs,
+    isNumber: true,
+    isMinor: true,
+  },
+  { title: 'Ended', cell: ({ ended_at: at }) => (at === null ? 'just now' : <Time at={at} />), text: ({ ended_at: at }) => at },
 ];
 
 function lifetimeMs({ created_at: created, ended_at: ended }: SessionResponse): number {

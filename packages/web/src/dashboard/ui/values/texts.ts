@@ -26,16 +26,21 @@ export function durationText(ms: number): string {
     .join(' ');
 }
 
+/** `5 min`, `2 h`: a duration in its largest unit. */
+export const roughDurationText = (ms: number): string => durationText(ms).match(/^\d+ \w+/)?.[0] ?? '';
+
 /** `in 5 min`, `3 h ago`, `just now`. */
 export function distanceText(at: string | number | Date, nowMs: number = Date.now()): string {
   const ms = new Date(at).getTime() - nowMs;
   if (Math.abs(ms) < 5000) return 'just now';
-  const [text = ''] = durationText(Math.abs(ms)).match(/^\d+ \w+/) ?? [];
+  const text = roughDurationText(Math.abs(ms));
   return ms < 0 ? `${text} ago` : `in ${text}`;
 }
 
 export const dateTimeText = (at: string | number | Date): string =>
   new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+export const dateText = (at: string | number | Date): string => new Date(at).toLocaleDateString(undefined, { dateStyle: 'medium' });
 
 export const clockTimeText = (at: string | number | Date): string =>
   new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });

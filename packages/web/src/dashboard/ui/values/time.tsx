@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { dateTimeText, distanceText } from './texts.ts';
+import { dateTimeText, distanceText, roughDurationText } from './texts.ts';
 
 /** The clock of all times on the page, so that they change together. */
 const nowMs = signal(Date.now());
@@ -14,3 +14,10 @@ export const Time = ({ at }: { at: string | null }) =>
       {distanceText(at, nowMs.value)}
     </time>
   );
+
+/** `14 min`: how long it is until a time, which is its title. */
+export const TimeUntil = ({ at }: { at: string }) => (
+  <time dateTime={at} title={dateTimeText(at)}>
+    {roughDurationText(Math.max(0, Date.parse(at) - nowMs.value))}
+  </time>
+);

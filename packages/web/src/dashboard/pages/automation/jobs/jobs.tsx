@@ -82,7 +82,7 @@ const columns: readonly Column<JobItemResponse>[] = [
 ];
 
 export default function JobsPage() {
-  const { values, set } = useQuery('kind', 'status', 'days');
+  const { values, set } = useQuery({ kind: kinds, status: statuses, days: spans });
   const { kind, status, days } = values;
   const selection = useSelection();
   const list = usePages(

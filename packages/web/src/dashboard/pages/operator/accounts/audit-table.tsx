@@ -1,7 +1,7 @@
 import type { AuditEntryResponse } from '@berth/contract';
-import type { ComponentChildren } from 'preact';
+import { Fragment, type ComponentChildren } from 'preact';
 import { Table, type Column } from '../../../ui/table.tsx';
-import { dateTimeText } from '../../../ui/values/texts.ts';
+import { clockTimeText, dateText } from '../../../ui/values/texts.ts';
 import { OwnerLink, filtered } from '../parts.tsx';
 
 interface AuditTableProps {
@@ -29,18 +29,48 @@ const detailsText = (details: Record<string, unknown>): string =>
     .join(', ');
 
 const columns: readonly Column<AuditEntryResponse>[] = [
-  { title: 'When', cell: ({ at }) => <time dateTime={at}>{dateTimeText(at)}</time>, text: ({ at }) => at },
-  { title: 'Action', cell: ({ action }) => <code class="operator-name">{action}</code>, text: ({ action }) => action },
+  {
+    title: 'When',
+    // On a phone the day is above the time.
+    cell: ({ at }) => (
+      <time class="audit-time" dateTime={at}>
+        <span>{dateText(at)}</span> <span>{clockTimeText(at)}</span>
+      </time>
+    ),
+    text: ({ at }) => at,
+  },
+  {
+    title: 'Action',
+    cell: ({ action }) => (
+      <code class="audit-action">
+        {action.split('.').map((part, index) => (
+          <Fragment key={part}>
+            {index > 0 && <wbr />}
+            {index > 0 && '.'}
+            {part}
+          </Fragment>
+        ))}
+      </code>
+    ),
+    text: ({ action }) => action,
+  },
   {
     title: 'Who',
-    cell: ({ actor }) => (
-      <a href={filtered('/operator/audit', { actor })} aria-label={`Entries of ${actor}`}>
-        {actor}
-      </a>
+    cell: ({ actor, owner }) => (
+      <>
+        <a href={filtered('/operator/audit', { actor })} aria-label={`Entries of ${actor}`}>
+          {actor}
+        </a>
+        {owner !== null && (
+          <span class="audit-owner">
+            Owner <OwnerLink owner={owner} />
+          </span>
+        )}
+      </>
     ),
     text: ({ actor }) => actor,
   },
-  { title: 'Owner', cell: ({ owner }) => owner !== null && <OwnerLink owner={owner} />, text: ({ owner }) => owner },
+  { title: 'Owner', cell: ({ owner }) => owner !== null && <OwnerLink owner={owner} />, text: ({ owner }) => owner, isMinor: true },
   {
     title: 'Subject',
     cell: ({ subject }) =>

@@ -37,6 +37,8 @@ const actions: Record<AuditAction, string> = {
   'owner.unpinned': 'Owner unpinned',
 };
 
+const actionChoices = [{ value: '', label: 'All actions' }, ...Object.entries(actions).map(([value, label]) => ({ value, label }))];
+
 const dayMs = 86_400_000;
 const spans = [
   { value: '', label: 'Any time' },
@@ -46,7 +48,7 @@ const spans = [
 ];
 
 export default function AuditPage() {
-  const { values, set } = useQuery('owner', 'actor', 'action', 'subject', 'days');
+  const { values, set } = useQuery({ owner: 'text', actor: 'text', action: actionChoices, subject: 'text', days: spans });
   const { owner, actor, action, subject, days } = values;
   const list = usePages(
     ({ cursor, signal }) => {
@@ -64,12 +66,7 @@ export default function AuditPage() {
         <FilterField label="Owner" value={owner} onChange={(value) => set({ owner: value })} />
         <FilterField label="Who" placeholder="operator, key:KEY_ID" value={actor} onChange={(value) => set({ actor: value })} />
         <FilterField label="Subject" placeholder="KEY_ID, SESSION_ID" value={subject} onChange={(value) => set({ subject: value })} />
-        <SelectField
-          label="Action"
-          value={action ?? ''}
-          options={[{ value: '', label: 'All actions' }, ...Object.entries(actions).map(([value, label]) => ({ value, label }))]}
-          onInput={(value) => set({ action: value })}
-        />
+        <SelectField label="Action" value={action ?? ''} options={actionChoices} onInput={(value) => set({ action: value })} />
         <SelectField label="Time" value={days ?? ''} options={spans} onInput={(value) => set({ days: value })} />
       </div>
       <UsedFilters values={values} onClear={(name) => set({ [name]: '' })} />

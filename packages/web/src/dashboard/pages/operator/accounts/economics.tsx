@@ -103,20 +103,24 @@ const Totals = ({ economics: { month, revenue, cost, margin, margin_pct: percent
   </Panel>
 );
 
-const Usage = ({ economics: { usage, cost, credits }, money }: PartProps) => (
-  <Panel title="Usage and its cost">
-    <Stats
-      stats={[
-        ['Browser hours', numberText(usage.vm_hours), money(cost.vm_hours)],
-        ['Traffic, direct', sizeText(usage.egress_bytes.direct), `All traffic: ${money(cost.egress)}`],
-        ['Traffic, managed', sizeText(usage.egress_bytes.managed)],
-        ['Traffic, rotating', sizeText(usage.egress_bytes.rotating)],
-        ['Captchas', numberText(usage.captcha_solves), money(cost.captcha)],
-        ['Credits spent', numberText(credits.spent), `${numberText(credits.granted)} granted, ${numberText(credits.redeemed)} redeemed`],
-      ]}
-    />
-  </Panel>
-);
+const Usage = ({ economics: { usage, cost, credits, currency }, money }: PartProps) => {
+  /** Nothing where no prices are known: a lone 0 says that it costs nothing. */
+  const costText = (name: string, amount: number) => currency !== null && `${name}: ${money(amount)}`;
+  return (
+    <Panel title="Usage and its cost">
+      <Stats
+        stats={[
+          ['Browser hours', numberText(usage.vm_hours), costText('Cost', cost.vm_hours)],
+          ['Traffic, direct', sizeText(usage.egress_bytes.direct), costText('Cost of all traffic', cost.egress)],
+          ['Traffic, managed', sizeText(usage.egress_bytes.managed)],
+          ['Traffic, rotating', sizeText(usage.egress_bytes.rotating)],
+          ['Captchas', numberText(usage.captcha_solves), costText('Cost', cost.captcha)],
+          ['Credits spent', numberText(credits.spent), `${numberText(credits.granted)} granted, ${numberText(credits.redeemed)} redeemed`],
+        ]}
+      />
+    </Panel>
+  );
+};
 
 type Amounts = Pick<EconomicsResponse['by_owner'][number], 'revenue' | 'cost' | 'margin' | 'margin_pct'>;
 

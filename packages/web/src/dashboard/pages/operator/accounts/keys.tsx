@@ -11,7 +11,7 @@ import { useQuery } from '../../../query.ts';
 import { usePages } from '../../../use-pages.ts';
 
 export default function KeysPage() {
-  const { values, set } = useQuery('owner', 'last4');
+  const { values, set } = useQuery({ owner: 'text', last4: /^.{4}$/ });
   const { owner, last4 } = values;
   const isCreating = useSignal(false);
   const list = usePages(({ cursor, signal }) => callPage('listKeys', { query: { owner, last4, cursor }, signal }), {

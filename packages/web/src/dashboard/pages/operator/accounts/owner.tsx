@@ -1,12 +1,13 @@
 import { useSignal } from '@preact/signals';
 import type { OwnerResponse } from '@berth/contract';
 import { call, callPage } from '../../../api.ts';
+import { hrefOf } from '../../../href.ts';
 import { useLive, type Live } from '../../../live.ts';
 import type { PageProps } from '../../../page-entry.ts';
 import { Badge } from '../../../ui/badge.tsx';
 import { Confirm, Dialog } from '../../../ui/dialog.tsx';
 import { SelectField } from '../../../ui/form/fields.tsx';
-import { Loaded } from '../../../ui/states.tsx';
+import { Empty, Loaded } from '../../../ui/states.tsx';
 import { dateTimeText, durationText, numberText, sizeText } from '../../../ui/values/texts.ts';
 import { Time } from '../../../ui/values/time.tsx';
 import { openLink } from '../../../ui/values/open-link.ts';
@@ -24,10 +25,11 @@ const linkSeconds = 60;
 
 export default function OwnerPage({ params: { owner = '' } }: PageProps) {
   const live = useLive((signal) => call('getOwner', { params: { owner }, signal }), { everyMs: slowRefreshMs, inputs: [owner] });
+  if (live.error?.code === 'owner_not_found') return <NoOwner owner={owner} />;
   return (
     <PageFrame
       title={owner}
-      actions={<OpenAs owner={owner} />}
+      actions={live.data && <OpenAs owner={owner} />}
       about={
         <>
           <a href={filtered('/operator/sessions', { owner, status: 'all' })}>Sessions</a> ·{' '}
@@ -53,6 +55,19 @@ export default function OwnerPage({ params: { owner = '' } }: PageProps) {
     </PageFrame>
   );
 }
+
+const NoOwner = ({ owner }: { owner: string }) => (
+  <PageFrame title="Owner">
+    <Empty icon="list" title="There is no such owner">
+      <p>
+        No owner has the id <bdi>{owner}</bdi>. Owners are created with their first API key or credits.
+      </p>
+      <a class="button" href={hrefOf('/operator/owners')}>
+        All owners
+      </a>
+    </Empty>
+  </PageFrame>
+);
 
 /** Signs in as the owner in a tab of its own, by a link that the audit log names. */
 function OpenAs({ owner }: { owner: string }) {

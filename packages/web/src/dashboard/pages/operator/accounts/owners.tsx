@@ -13,14 +13,14 @@ import { useQuery } from '../../../query.ts';
 import { usePages } from '../../../use-pages.ts';
 
 export default function OwnersPage() {
-  const { values, set } = useQuery('search', 'tier');
-  const { search, tier } = values;
   const plans = useLive((signal) => call('listPlans', { signal }));
+  const tiers = [{ value: '', label: 'All plans' }, ...(plans.data ?? []).map((plan) => ({ value: plan.tier, label: plan.tier }))];
+  const { values, set } = useQuery({ search: 'text', tier: plans.data ? tiers : 'text' });
+  const { search, tier } = values;
   const list = usePages(({ cursor, signal }) => callPage('listOwners', { query: { search, tier, cursor }, signal }), {
     everyMs: slowRefreshMs,
     inputs: [search, tier],
   });
-  const tiers = [{ value: '', label: 'All plans' }, ...(plans.data ?? []).map((plan) => ({ value: plan.tier, label: plan.tier }))];
   return (
     <PageFrame
       title="Owners"

@@ -1,4 +1,4 @@
-import type { BlockEventResponse, BlockGroup, BlockHistoryResponse } from '@berth/contract';
+import type { BlockEventResponse, BlockGroup, BlockHistoryResponse, BlockVendor } from '@berth/contract';
 import { call, callPage } from '../../../api.ts';
 import { useLive } from '../../../live.ts';
 import { Badge } from '../../../ui/badge.tsx';
@@ -24,6 +24,28 @@ const groups: readonly { value: BlockGroup; label: string }[] = [
   { value: 'type', label: 'Type' },
   { value: 'owner', label: 'Owner' },
 ];
+/** An object, so that the compiler finds one that is missing. */
+const isVendor: Readonly<Record<BlockVendor, true>> = {
+  cloudflare: true,
+  akamai: true,
+  datadome: true,
+  human: true,
+  imperva: true,
+  aws_waf: true,
+  kasada: true,
+  sucuri: true,
+  f5: true,
+  ddos_guard: true,
+  reblaze: true,
+  google: true,
+  recaptcha: true,
+  hcaptcha: true,
+  turnstile: true,
+  arkose: true,
+  generic: true,
+  unknown: true,
+};
+const vendors = Object.keys(isVendor).map((value) => ({ value }));
 /** The filter that stands for one group. */
 const filterOf = { vendor: 'vendor', site: 'domain', type: 'type', owner: 'owner' } as const satisfies Record<BlockGroup, string>;
 /** More lines cannot be distinguished. */
@@ -32,7 +54,7 @@ const linesMax = 4;
 const isGroup = (text: string | undefined): text is BlockGroup => groups.some(({ value }) => value === text);
 
 export default function BlocksPage() {
-  const { values, set } = useQuery('hours', 'by', 'owner', 'domain', 'type', 'vendor');
+  const { values, set } = useQuery({ hours: spans, by: groups, owner: 'text', domain: 'text', type: 'text', vendor: vendors });
   const { hours = '24', by, ...filters } = values;
   const group = isGroup(by) ? by : 'vendor';
   const inputs = [hours, group, ...Object.values(filters)];

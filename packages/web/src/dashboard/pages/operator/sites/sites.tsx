@@ -15,7 +15,7 @@ import { useQuery } from '../../../query.ts';
 const sitesMax = 500;
 
 export default function SitesPage() {
-  const { values, set } = useQuery('owner');
+  const { values, set } = useQuery({ owner: 'text' });
   const { owner } = values;
   const overview = useLive((signal) => call('selfHealOverview', { signal }), { everyMs: slowRefreshMs });
   const { live, onMore } = usePages<SiteHealthResponse>(

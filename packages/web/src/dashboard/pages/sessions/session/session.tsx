@@ -10,7 +10,6 @@ import { Icon } from '../../../ui/icons.tsx';
 import { Empty, Loaded, Loading } from '../../../ui/states.tsx';
 import { Split } from '../../../ui/split.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
-import { Time } from '../../../ui/values/time.tsx';
 import { Connect } from './connect.tsx';
 import { ConsoleLines } from './console.tsx';
 import { Details } from './details.tsx';
@@ -20,7 +19,7 @@ import { LiveFrame } from './live-frame.tsx';
 import { Network } from './network.tsx';
 import { SessionRecording } from './recording.tsx';
 import { Share } from './share.tsx';
-import { SessionBadge, isLive, nameOf } from '../session-state.tsx';
+import { SessionBadge, TimeLeft, isLive, nameOf } from '../session-state.tsx';
 import { Storage } from './storage.tsx';
 import { Timeline } from './timeline.tsx';
 import '../sessions.css';
@@ -91,7 +90,7 @@ function Head({ session, live, onRevoked }: { session: SessionResponse; live: Li
         <SessionBadge session={session} />
         {isLive(session) && (
           <span class="muted">
-            ends <Time at={session.expires_at} />
+            <TimeLeft session={session} />
           </span>
         )}
         <div class="page-actions">
