@@ -110,7 +110,7 @@ describe('the ten tasks of the guide', () => {
           .locator('main')
           .getByText(shown)
           .or(page.getByLabel(shown))
-          .or(page.getByRole('link', { name: shown }))
+          .or(page.getByRole('link', { name: shown, exact: true }))
           .first()
           .waitFor();
         if ((await page.getByRole('tab', { name: shown, exact: true }).count()) > 0) await reachTab(shown);

@@ -91,8 +91,7 @@ function apiFindings({ api }: ReportView): Finding[] {
   ];
 }
 
-const ofSite = (own: number, all: number): string =>
-  all === 0 ? '' : own === all ? ' of the site itself' : `, ${own} of the site itself`;
+const ofSite = (own: number, all: number): string => (all === 0 ? '' : own === all ? ' of the site itself' : `, ${own} of the site itself`);
 
 function authFindings({ auth }: ReportView): Finding[] {
   if (!auth) return [];

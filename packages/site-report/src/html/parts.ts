@@ -31,8 +31,7 @@ export const count = (value: number): string => value.toLocaleString('en');
 export const noun = (value: number, singular: string, plural = `${singular}s`): string => (value === 1 ? singular : plural);
 
 /** `1 endpoint`, `3 endpoints`, `1,200 endpoints`. */
-export const countText = (value: number, singular: string, plural?: string): string =>
-  `${count(value)} ${noun(value, singular, plural)}`;
+export const countText = (value: number, singular: string, plural?: string): string => `${count(value)} ${noun(value, singular, plural)}`;
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain';
 
