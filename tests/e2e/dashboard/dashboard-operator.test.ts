@@ -256,7 +256,8 @@ describe('a worker is serviced', () => {
 
 describe('a key leaked', () => {
   it('a leaked key is found by its end alone and revoked, and its acts are listed', async () => {
-    const { key, key_id: keyId } = (await served.call(createKey, { body: { owner: 'leaky', name: 'ci' } })).body;
+    const request = { body: { owner: 'leaky', name: 'ci', expires_in_days: 90 } };
+    const { key, key_id: keyId, expires_at: expiresAt } = (await served.call(createKey, request)).body;
     const secret = key ?? assert.fail();
     await served.call(grantCredits, { body: { owner: 'leaky', amount: 10 } });
     await served.create({}, { key: secret });
@@ -264,6 +265,8 @@ describe('a key leaked', () => {
     await page.getByRole('textbox', { name: /The key, or its last four/ }).fill(secret);
     await page.getByRole('button', { name: 'Find the key' }).click();
     await page.waitForURL(new RegExp(`last4=${secret.slice(-4)}`));
+    await page.getByRole('columnheader', { name: 'Expires' }).waitFor();
+    await row('leaky').locator(`time[datetime="${expiresAt}"]`).waitFor();
     await page.getByRole('button', { name: `Revoke the key ${secret.slice(-4)}` }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('stops working with the next request').waitFor();

@@ -156,6 +156,21 @@ describe('the dashboard', () => {
     await opened.close();
   });
 
+  it('the dashboard drops the admin key of its tab when a link is opened in it', async () => {
+    const app = dashboard.app ?? assert.fail();
+    const opened = await dashboard.open('', { as: [] });
+    const { page } = opened;
+    await page.getByRole('checkbox', { name: 'Keep me signed in while this tab is open' }).check();
+    await opened.signIn('admin', dashboard.served.adminKey);
+    await page.goto((await app.call(createSignInLink)).body.url ?? assert.fail());
+    const account = page.getByRole('region', { name: 'Account' });
+    await account.getByText('local', { exact: true }).waitFor();
+    assert.equal(await account.getByText(/^Signed in with/).textContent(), 'Signed in with API key.');
+    assert.ok(!(await stored(opened)).session.includes(dashboard.served.adminKey));
+    opened.viewer.assertNoIssues();
+    await opened.close();
+  });
+
   it('the dashboard signs out although the key of a link cannot be revoked', async () => {
     const { opened } = await signInByLink();
     await opened.page.route('**/dashboard/sign-in-link', (route) => route.abort());
