@@ -149,3 +149,32 @@ test('each link of and to a record of decisions or measurements leads to a headi
   );
   assert.deepEqual(broken, []);
 });
+
+test('each source file that a document or a comment names in code marks exists', () => {
+  const ignored = (name: string): boolean => ['node_modules', 'dist', 'generated', 'results'].includes(name);
+  const files = globSync(['*.{md,ts,cjs}', '{bench,clients,deploy,docs,examples,images,packages,scripts,tests}/**/*'], {
+    cwd: root,
+    exclude: (name) => ignored(name.split('/').at(-1) ?? ''),
+  });
+  // `devtools/steps/context.ts` names a file of a package, without `packages` and `src`.
+  const names = new Set(
+    files.flatMap((file) => {
+      const parts = file.replace(/^packages\/([\w-]+)\/src\//, 'packages/$1/').split('/');
+      return [file.split('/'), parts].flatMap((each) => each.map((_, n) => each.slice(n).join('/')));
+    }),
+  );
+  const commentsOf = (text: string): string =>
+    text
+      .split('\n')
+      .filter((line) => /^\s*(\/\/|\/?\*)/.test(line))
+      .join('\n');
+  const dead = files
+    .filter((file) => /\.(md|tsx?)$/.test(file) && file !== 'CHANGELOG.md')
+    .flatMap((file) => {
+      const text = file.endsWith('.md') ? read(file) : commentsOf(read(file));
+      return [...text.matchAll(/`((?:[a-z][\w.-]*\/)+[\w.-]+\.(?:tsx?|sh|cjs|sql|yaml))`/g)]
+        .filter(([, path]) => !names.has(path ?? ''))
+        .map(([, path]) => `${file}: ${path}`);
+    });
+  assert.deepEqual(dead, []);
+});

@@ -75,7 +75,7 @@ export interface HttpResult {
   bytesOut: number;
   /** Time from the start of the request to the head of the last response. */
   ttfbMs: number;
-  /** Codes: those of `client-body.ts`, `header_dropped:<name>`, `cookie_refused`, `redirect_not_followed:<url>`. */
+  /** Codes: those of `body.ts`, `header_dropped:<name>`, `cookie_refused`, `redirect_not_followed:<url>`. */
   warnings: string[];
 }
 

@@ -40,7 +40,7 @@ const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd6
 /** Returns the image that `<imagesDir>/current` points to. @throws ImageUnusableError */
 export async function findImage(imagesDir: string): Promise<Image> {
   const folder = await realpath(join(imagesDir, 'current')).catch((cause: unknown) => {
-    throw new ImageUnusableError(`There is no image for virtual machines in ${imagesDir}. Build it: npm run image`, { cause });
+    throw new ImageUnusableError(`There is no image for virtual machines in ${imagesDir}. Build it in the sources: npm run image`, { cause });
   });
   const manifest = await readManifest(folder);
   const expected = architectures[process.arch];
@@ -76,7 +76,7 @@ async function checkFile(folder: string, path: string, size: number): Promise<vo
 }
 
 const unusable = (folder: string, why: string, cause?: unknown): ImageUnusableError =>
-  new ImageUnusableError(`The image in ${folder} cannot be used: ${why}. Build it again: npm run image`, { cause });
+  new ImageUnusableError(`The image in ${folder} cannot be used: ${why}. Build it again in the sources: npm run image`, { cause });
 
 function parse(text: string): unknown {
   try {
