@@ -232,6 +232,17 @@ describe('the search', () => {
     }
   });
 
+  test('the search has the parts that name a command before those that have its words apart', async (t) => {
+    const { origin } = await serve(t, mountWith());
+    for (const [words, pages] of [
+      ['berth up', /^\/docs\/(install|commands|command-line|upgrade|quickstart)/],
+      ['berth login', /^\/docs\/(commands|command-line|install|quickstart|dashboard)/],
+    ] as const) {
+      const [first, second, third] = await resultsOf(origin, words);
+      assert.ok(pages.test(first ?? '') && pages.test(second ?? '') && pages.test(third ?? ''), `${words}: ${first}, ${second}, ${third}`);
+    }
+  });
+
   test('the search of as many words as a query may have takes some milliseconds of the thread that serves sessions', async (t) => {
     const { origin } = await serve(t, mountWith());
     const search = (words: string) => fetch(`${origin}/docs/search?q=${encodeURIComponent(words)}`).then((response) => response.text());

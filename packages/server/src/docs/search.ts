@@ -1,6 +1,6 @@
 /** The search in guides and API reference: an index in memory, made when somebody first searches. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import MiniSearch from 'minisearch';
+import MiniSearch, { type SearchResult as MiniSearchResult } from 'minisearch';
 import { html, nothing, type Markup } from '@berth/lib/text/html.ts';
 import { queryLengthMax } from './search-form.ts';
 
@@ -23,6 +23,10 @@ const resultsMax = 20;
 /** Characters of the text before and behind what was found. */
 const excerptReach = 90;
 const boost = { page: 4, heading: 3 };
+/** Weight of a part that has the words of the query side by side, as names of commands are. */
+const phraseBoost = 5;
+/** Parts, the best ones, in which they are looked for. */
+const phraseCandidatesMax = 200;
 /** Words of a query, the first ones. Each is compared with every word of the index, on the thread that serves all sessions. */
 const wordsMax = 10;
 /** Characters from which on a word is also found as the beginning of others: a single letter begins thousands. */
@@ -51,12 +55,14 @@ export class Search {
     // Everything is better than nothing, but comes after what has every word.
     const all = index.search(text, { ...options, combineWith: 'AND' });
     const found = all.length > 0 ? all : index.search(text, options);
-    return found.slice(0, resultsMax).map(({ id, terms, page, heading, text: body }) => ({
-      address: String(id),
-      page: String(page),
-      heading: String(heading),
-      excerpt: excerptOf(String(body), terms),
-    }));
+    return phraseFirst(found.slice(0, phraseCandidatesMax), text)
+      .slice(0, resultsMax)
+      .map(({ id, terms, page, heading, text: body }) => ({
+        address: String(id),
+        page: String(page),
+        heading: String(heading),
+        excerpt: excerptOf(String(body), terms),
+      }));
   }
 
   async #build(): Promise<MiniSearch<SearchEntry>> {
@@ -72,6 +78,17 @@ export class Search {
     }
     return index;
   }
+}
+
+/** Single words of a query such as `berth up` are everywhere. */
+function phraseFirst(results: readonly MiniSearchResult[], query: string): readonly MiniSearchResult[] {
+  const phrase = query.toLowerCase().replaceAll(/\s+/g, ' ');
+  if (!phrase.includes(' ')) return results;
+  const has = ({ page, heading, text }: MiniSearchResult): boolean => `${page}\n${heading}\n${text}`.toLowerCase().includes(phrase);
+  return results
+    .map((result) => ({ result, score: has(result) ? result.score * phraseBoost : result.score }))
+    .toSorted((one, other) => other.score - one.score)
+    .map(({ result }) => result);
 }
 
 function excerptOf(text: string, terms: readonly string[]): string {
