@@ -1,5 +1,5 @@
 /** The service's command line: serves, or does what the named command does. */
-import { readCommandLine, usage, type CommandLine } from './boot/command-line.ts';
+import { readCommandLine, usage, UsageError, type CommandLine } from './boot/command-line.ts';
 import { readConfig, type Config } from './config.ts';
 import { unusableDataDir } from './boot/data-dir.ts';
 
@@ -50,7 +50,7 @@ async function main(): Promise<number> {
   } catch (thrown) {
     const error = config ? unusableDataDir(config.dataDir, thrown) : thrown;
     process.stderr.write(`${failure}: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
+    return error instanceof UsageError ? 2 : 1;
   }
 }
 

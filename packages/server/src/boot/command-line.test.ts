@@ -3,8 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { readCommandLine, usage } from './command-line.ts';
-import { ConfigError } from '../config.ts';
+import { readCommandLine, usage, UsageError } from './command-line.ts';
 import { isWellFormed } from '../accounts/keys/keys.ts';
 
 describe('the command line', () => {
@@ -31,7 +30,7 @@ describe('the command line', () => {
     for (const args of [['--prot', '1'], ['serve'], ['--port'], ['backup'], ['doctor', 'x'], ['api-key', 'x'], ['restore', 'a', 'b']])
       assert.throws(
         () => readCommandLine(args),
-        (error) => error instanceof ConfigError && /^[^\n]+ See npm start -- --help$/.test(error.message),
+        (error) => error instanceof UsageError && /^[^\n]+ See npm start -- --help$/.test(error.message),
         args.join(' '),
       );
   });

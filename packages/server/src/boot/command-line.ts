@@ -19,7 +19,10 @@ export interface CommandLine {
   file: string;
 }
 
-/** @throws ConfigError for an unknown option or command, and for a command without its file */
+/** Arguments that make no sense; the program exits with 2. */
+export class UsageError extends ConfigError {}
+
+/** @throws UsageError for an unknown option or command, and for a command without its file */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parse(args);
   const { help, port, json } = values;
@@ -32,8 +35,8 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   return { command, help, port, json, file };
 }
 
-const refusal = (message: string, cause?: unknown): ConfigError =>
-  new ConfigError(`${message}. See ${ownCommands.startWith} --help`, { cause });
+const refusal = (message: string, cause?: unknown): UsageError =>
+  new UsageError(`${message}. See ${ownCommands.startWith} --help`, { cause });
 
 function parse(args: readonly string[]) {
   try {

@@ -12,6 +12,7 @@ import { readStdin } from '../read.ts';
 export const login: Action = async (context) => {
   const { options } = context;
   if (options.flag('link')) return createLink(context);
+  if (options.text('owner') !== undefined) throw usageError('--owner is for --link: a key is stored as it is.');
   const config = readConfig(context.env);
   const name = options.text('as') ?? currentProfile(context.env, config);
   const url = options.text('url') ?? context.env['BERTH_URL'] ?? config.profiles[name]?.url ?? 'http://127.0.0.1:8080';
@@ -37,7 +38,7 @@ async function createLink(context: Context): Promise<Report> {
       exitCodes.unauthorized,
       'no_key',
       'A link takes the admin key.',
-      'Run `berth login --admin --key-file data/admin-key`, or set BERTH_ADMIN_KEY.',
+      'Run `berth login --admin --key-file FILE` with the file admin-key of the data directory, or set BERTH_ADMIN_KEY.',
     );
   const berth = await context.berth();
   const link = await berth.admin.signInLinks.create(

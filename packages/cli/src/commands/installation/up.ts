@@ -5,8 +5,10 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Action, Context } from '../../context.ts';
-import { CommandError, exitCodes } from '../../failures.ts';
+import { CommandError, exitCodes, usageError } from '../../failures.ts';
 import { defaultDataFolder, findInstalledService, findNode } from './installed-service.ts';
+
+const portMax = 65_535;
 
 /** A command in the place of this one: the service has the terminal, its output and its signals. */
 interface Start {
@@ -30,6 +32,8 @@ function findSources(folder: string): string | undefined {
 export const up: Action = async (context) => {
   const { options, args, signal } = context;
   const port = options.text('port');
+  if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= portMax))
+    throw usageError(`--port must be a number from 0 to ${portMax}, and not '${port}'.`);
   // Both have an option --json.
   const isForPrograms = args[0] === 'doctor' && options.flag('json');
   const words = [...(port === undefined ? [] : ['--port', port]), ...args, ...(isForPrograms ? ['--json'] : [])];
@@ -37,6 +41,7 @@ export const up: Action = async (context) => {
   const installed = source === undefined ? findInstalledService() : undefined;
   const start = installed === undefined ? fromSources(context, source) : await fromPackage(context, installed);
   const code = await run('sh', [start.script, ...words], { ...start, signal });
+  if (code === exitCodes.usage && !signal.aborted) throw usageError('The service has no such command or option.', 'berth up --help');
   if (code !== 0 && !signal.aborted)
     throw new CommandError(exitCodes.failed, 'service_ended', `The service ended with ${code ?? 'a signal'}.`);
   return undefined;
