@@ -125,7 +125,7 @@ const protocolCodes = [
   ['1000', '`browser_close`', '`/cdp`: the client sent `Browser.close`.'],
   ['1002', '`protocol_error`', '`/cdp`: the client sent an invalid DevTools message.'],
   ['1003', '`binary_only`', 'VNC: the client sent a text message.'],
-  ['1009', '', 'A message is larger than the endpoint allows; `/cdp`: 64 MiB.'],
+  ['1009', '', 'A message is larger than the endpoint allows; `/cdp`: 80 MiB.'],
   ['1011', '`internal_error`', 'An internal error occurred. Connect again.'],
 ];
 

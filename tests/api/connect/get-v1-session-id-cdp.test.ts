@@ -149,11 +149,11 @@ describe('101', () => {
     socket.terminate();
   });
 
-  it('GET /v1/session/{session_id}/cdp is closed with 1009 at the head of a message over 64 MiB', async () => {
+  it('GET /v1/session/{session_id}/cdp is closed with 1009 at the head of a message over 80 MiB', async () => {
     const { session_id } = await served.create();
     const { socket, closed } = await openSocket(addressOf(session_id), withKey());
     socket.on('error', () => {});
-    socket.send(Buffer.alloc(64 * 1024 * 1024 + 1), { binary: false });
+    socket.send(Buffer.alloc(80 * 1024 * 1024 + 1), { binary: false });
     assert.equal((await closed).code, 1009);
     assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
   });

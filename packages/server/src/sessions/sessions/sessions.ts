@@ -337,6 +337,7 @@ export class Sessions {
   async #notReadyError(record: SessionRecord): Promise<ServiceError> {
     const session = this.live.get(record.sessionId);
     // Wait for an end in progress, so that the error reports its reason.
+    if (session) await noticeEnd(session);
     await session?.ending?.catch(() => undefined);
     const latest = session && !isOver(record.status) ? session.record : record;
     assertReachable(latest, this.#deps.workerId);
@@ -486,8 +487,7 @@ export class Sessions {
       });
     if (session.isFenced) return sessionLost('worker_lost', error);
     const noticed = session.ending ? error : await noticeClosed(session, error);
-    // A browser that has closed ends its session in a moment, and it is known then whether memory was the reason.
-    if (!session.ending && session.machine?.browser.isClosed === true) await orAfter(aborted(session.abort.signal), endNoticeMs);
+    await noticeEnd(session);
     if (!session.ending) return noticed;
     // The call failed because the session ended: report that instead of the first symptom.
     await session.ending.catch(() => undefined);
@@ -530,6 +530,11 @@ async function noticeClosed({ machine }: LiveSession, error: unknown): Promise<u
     () => error,
     (reason: unknown) => (reason instanceof BrowserClosedError ? reason : error),
   );
+}
+
+/** A browser that has closed ends its session in a moment, and it is known then whether memory was the reason. */
+async function noticeEnd({ ending, machine, abort }: LiveSession): Promise<void> {
+  if (!ending && machine?.browser.isClosed === true) await orAfter(aborted(abort.signal), endNoticeMs);
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>
