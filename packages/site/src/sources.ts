@@ -78,7 +78,7 @@ function readPage(file: string, id: string): Page {
     id,
     file,
     title,
-    description: paragraph.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/[`*]/g, ''),
+    description: paragraph.replaceAll(/\[([^[\]]*)\]\([^()]*\)/g, '$1').replaceAll(/[`*]/g, ''),
     body: withTitles(withLinks(rest, file, addressOf)),
     markdown: withLinks(text, file, (target) => `/${target}.md`),
   };
@@ -99,7 +99,7 @@ export function readSections(): Section[] {
     if (title !== undefined) sections.push({ title, links: [] });
     if (!line.startsWith('- ')) continue;
     const [, description = ''] = line.split('): ', 2);
-    for (const [, label = '', href = ''] of line.matchAll(/\[([^\]]*)\]\(([^)]*)\)/g)) {
+    for (const [, label = '', href = ''] of line.matchAll(/\[([^[\]]*)\]\(([^()]*)\)/g)) {
       const target = posix.normalize(posix.join('docs', href.split('#')[0] ?? ''));
       const id = ids.get(target) ?? ids.get(`${target}/README.md`);
       if (id !== undefined) sections.at(-1)?.links.push({ label, id, description });

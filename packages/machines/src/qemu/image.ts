@@ -40,7 +40,9 @@ const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd6
 /** Returns the image that `<imagesDir>/current` points to. @throws ImageUnusableError */
 export async function findImage(imagesDir: string): Promise<Image> {
   const folder = await realpath(join(imagesDir, 'current')).catch((cause: unknown) => {
-    throw new ImageUnusableError(`There is no image for virtual machines in ${imagesDir}. Build it in the sources: npm run image`, { cause });
+    throw new ImageUnusableError(`There is no image for virtual machines in ${imagesDir}. Build it in the sources: npm run image`, {
+      cause,
+    });
   });
   const manifest = await readManifest(folder);
   const expected = architectures[process.arch];
