@@ -201,6 +201,26 @@ describe('a list of the dashboard', () => {
     await opened.close();
   });
 
+  it('the usage of a month has its shape before its figures', async () => {
+    const opened = await dashboard.open('/jobs');
+    const { page } = opened;
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/v1/usage?*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await opened.go('/usage');
+    await page.getByRole('status').filter({ hasText: 'Loading your usage' }).waitFor();
+    assert.equal(await page.locator('main .usage-card').count(), 5);
+    assert.equal(await page.locator('main .spinner').count(), 0);
+    await opened.inspect('usage-loading');
+    release();
+    await page.getByRole('list', { name: /^Usage in/ }).waitFor();
+    await page.locator('main .usage-chart-skeleton').waitFor({ state: 'detached' });
+    opened.viewer.assertNoIssues();
+    await opened.close();
+  });
+
   it('jobs are filtered by a text in the address, and those that wait are cancelled together', async () => {
     const { promise: never } = Promise.withResolvers<never>();
     const start = (path: string) =>
