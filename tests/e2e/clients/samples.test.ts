@@ -10,6 +10,7 @@ import {
   createConnectToken,
   createKey,
   createSession,
+  createSignInLink,
   endpoints,
   fetchPage,
   inspect,
@@ -40,6 +41,8 @@ const refused: Readonly<Record<string, RegExp>> = {
   deleteProfile: /profile_not_found/,
   deleteSkill: /skill_not_found/,
   createVncToken: /vnc_unavailable/,
+  // The key of the samples is that of a program.
+  endLinkSignIn: /key_not_found/,
   // curl writes the body into the file; the command line looks for the recording itself.
   readRecordingAsset: /recording_not_found|no_recording|error: 404/,
 };
@@ -104,6 +107,7 @@ async function prepare(language: Language): Promise<{ id: string; code: string }
   const { body: tabs } = await client.call(listTabs, { params });
   const { body: job } = await client.call(fetchPage, { body: { url: `${site.url}/`, async: true } });
   const { body: token } = await client.call(createConnectToken, { body: { name: language } });
+  const { body: link } = await client.call(createSignInLink);
   const { body: workers } = await client.call(listWorkers);
   const { body: key } = await client.call(createKey, { body: { owner: 'other', name: language } });
   const own = await fetch(`${service.url}/v1/keys`, {
@@ -120,6 +124,7 @@ async function prepare(language: Language): Promise<{ id: string; code: string }
     tok_3k2v9q0d7m5x1c8b4n6z2f7h: token.token_id,
     key_3k2v9q0d7m5x1c8b4n6z2f7h: key.key_id,
     wrk_01m7c8z0r2x4v6b8n0m2k4j6h8: workers[0]?.worker_id ?? '',
+    brt_link_6nQ2v9RkT0xW4yB7cD1eF5gH8jK3mP6sU9zA2bC4dE7f1hJ3L: link.url?.split('#link=')[1] ?? '',
   };
   return order.flatMap((id) => {
     const code = samples[id]?.[language];
