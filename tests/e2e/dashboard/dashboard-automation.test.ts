@@ -166,7 +166,7 @@ describe('inspections', () => {
     await run('Inspect');
     await page.getByRole('button', { name: 'Cancel the job' }).waitFor();
     const shown = page.frameLocator('iframe[sandbox=""]');
-    await shown.getByText('1 endpoint, 1 of the site itself; 1 call.').waitFor();
+    await shown.getByText('1 endpoint of the site itself; 1 call.').waitFor();
     await shown.locator('summary', { hasText: `${site.host}/api/lamps` }).waitFor();
     await opened.inspect('inspection');
     const opening = page.waitForEvent('popup');
