@@ -33,7 +33,6 @@ const samples = JSON.parse(readFileSync(join(root, 'packages/server/src/docs/gen
 /** What comes of a sample whose subject this service does not have: the code of the error shows that it arrived. */
 const refused: Readonly<Record<string, RegExp>> = {
   redeemCredits: /code_not_found/,
-  redeemSignInLink: /invalid_sign_in_link/,
   redeemPromo: /code_not_found|billing_not_configured/,
   checkout: /billing_not_configured/,
   billingPortal: /billing_not_configured/,
