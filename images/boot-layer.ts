@@ -19,7 +19,7 @@ import { listFiles } from './files/walk.ts';
 
 const here = import.meta.dirname;
 const scripts = ['init', 'settings'];
-const recipe = ['boot-layer.ts', 'cpio.ts', 'kernel-modules.ts', 'packages.ts', ...scripts.map((name) => `init/${name}`)];
+const recipe = ['boot-layer.ts', 'files/cpio.ts', 'kernel-modules.ts', 'packages/packages.ts', ...scripts.map((name) => `init/${name}`)];
 
 /** Mount points used during boot. */
 const mountPoints = ['dev', 'proc', 'root', 'sys'];

@@ -24,7 +24,7 @@ export interface RootLayerOptions {
 const here = import.meta.dirname;
 /** Our files, which replace Debian's. */
 const ownFolder = join(here, 'root');
-const recipe = ['packages.ts', 'root-layer.ts', 'erofs.ts', 'packed-packages.ts'];
+const recipe = ['packages/packages.ts', 'root-layer.ts', 'files/erofs.ts', 'packages/packed-packages.ts'];
 
 /** Mount points of other file systems at run time. */
 const mountPoints = ['dev', 'proc', 'sys', 'run', 'tmp', 'home', 'mnt', 'downloads', 'uploads', 'opt/berth'];
