@@ -48,6 +48,23 @@ describe('201', () => {
     await served.refuse(redeemSignInLink, 'invalid_sign_in_link', { body: { token: oldest } });
     for (const token of [second, other]) assert.equal((await served.call(redeemSignInLink, { body: { token } })).status, 201);
   });
+
+  it('POST /admin/sign-in-links goes on while the links that it withdraws are used', async () => {
+    await served.ownerKey('quick');
+    const create = async () => tokenOf((await served.call(createSignInLink, { body: { owner: 'quick' } })).body.url);
+    for (let round = 0; round < 10; round += 1) {
+      const tokens: string[] = [];
+      for (let count = 0; count < 20; count += 1) {
+        tokens.push(await create());
+        clock.advance(1000);
+      }
+      const made = Array.from({ length: 4 }, create);
+      // Whoever comes first has it: a link is used, or withdrawn.
+      const used = tokens.slice(0, 4).map((token) => served.call(redeemSignInLink, { body: { token } }).catch((error: unknown) => error));
+      for (const result of await Promise.all(used)) if (result instanceof Error) assert.match(String(result), /invalid_sign_in_link/);
+      assert.equal(new Set(await Promise.all(made)).size, 4);
+    }
+  });
 });
 
 describe('404 owner_not_found', () => {

@@ -269,7 +269,10 @@ export async function takeSignInLink(tx: Tables, digest: Buffer, now: Date): Pro
   return row && { owner: row.owner_id, actor: row.actor };
 }
 
-/** Deletes the owner's links that have expired, and the oldest above a number. */
+/**
+ * Deletes the owner's links that have expired, and the oldest above a number. One that is being used is passed over: its
+ * transaction waits for the owner's lock, which this one has.
+ */
 export async function deleteSpareSignInLinks(
   tx: Tables,
   { owner, linksMax, now }: { owner: string; linksMax: number; now: Date },
@@ -280,9 +283,12 @@ export async function deleteSpareSignInLinks(
     .where('owner_id', '=', owner)
     .orderBy('created_at', 'desc')
     .limit(linksMax);
-  await own(tx)
-    .deleteFrom('sign_in_links')
+  const spare = own(tx)
+    .selectFrom('sign_in_links')
+    .select('digest')
     .where('owner_id', '=', owner)
     .where((row) => row.or([row('expires_at', '<=', now), row('digest', 'not in', newest)]))
-    .execute();
+    .forUpdate()
+    .skipLocked();
+  await own(tx).deleteFrom('sign_in_links').where('digest', 'in', spare).execute();
 }
