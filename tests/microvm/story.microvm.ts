@@ -92,7 +92,7 @@ describe('sessions in virtual machines', () => {
         ],
       },
     });
-    assert.equal(form.status, 200, form.text);
+    assert.ok(form.status === 200 && form.body.results.every(({ status }) => status === 'ok'), form.text);
     const browser = await chromium.connectOverCDP(session.cdp_url, {
       headers: { authorization: `Bearer ${service.key}` },
       timeout: pageMs,
