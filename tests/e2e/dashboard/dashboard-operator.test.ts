@@ -142,6 +142,43 @@ describe('each page of the operator', () => {
 });
 
 describe('the settings', () => {
+  it('a filter field keeps what is typed while the list changes to what was typed before', async () => {
+    await visit('/operator/owners', 'Owners', 'acme');
+    const { page } = opened;
+    const field = page.getByRole('searchbox', { name: 'Id contains' });
+    // The next letters come with the change of the address, before the page is rendered with it. Frames follow until the next change.
+    const shown = await field.evaluate(async (element) => {
+      const input = element as HTMLInputElement;
+      const type = (text: string): void => {
+        input.value = text;
+        input.dispatchEvent(new InputEvent('input', { bubbles: true }));
+      };
+      const replace = history.replaceState.bind(history);
+      const nextChange = () =>
+        new Promise<void>((resolve) => {
+          history.replaceState = (...change) => {
+            history.replaceState = replace;
+            replace(...change);
+            resolve();
+          };
+        });
+      const first = nextChange();
+      type('ac');
+      await first;
+      type('acme');
+      const over = nextChange();
+      const values = new Set<string>();
+      const note = (): void => {
+        values.add(input.value);
+        requestAnimationFrame(note);
+      };
+      note();
+      await over;
+      return [...values];
+    });
+    assert.deepEqual(shown, ['acme']);
+  });
+
   it('the settings page says of secrets only that they are set', async () => {
     await visit('/operator/settings', 'Settings', 'BERTH_METRICS_TOKEN');
     const cells = await row('BERTH_METRICS_TOKEN').getByRole('cell').allTextContents();

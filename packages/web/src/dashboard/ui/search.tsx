@@ -1,5 +1,4 @@
-import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useTypedText } from './form/typed-text.ts';
 import { Icon } from './icons.tsx';
 
 interface SearchProps {
@@ -11,21 +10,17 @@ interface SearchProps {
 
 /** A field that filters a list; `/` leads to the first of a page. */
 export function Search({ caption, value, onInput }: SearchProps) {
-  const text = useSignal(value);
-  const reported = useRef(value);
-  // What this field reported comes back through the address while its user types on, which must not be overwritten.
-  useEffect(() => {
-    if (value !== reported.current) text.value = reported.current = value;
-  }, [value]);
-  const type = (next: string): void => {
-    text.value = reported.current = next;
+  const { text, type, report } = useTypedText(value);
+  const change = (next: string): void => {
+    type(next);
+    report(next);
     onInput(next);
   };
   return (
     <label class="search">
       <Icon name="search" />
       <span class="visually-hidden">Filter {caption}</span>
-      <input type="search" placeholder="Filter" value={text.value} onInput={(event) => type(event.currentTarget.value)} />
+      <input type="search" placeholder="Filter" value={text} onInput={(event) => change(event.currentTarget.value)} />
     </label>
   );
 }

@@ -132,7 +132,6 @@ const columnsOf = (onRevoke: (token: ConnectTokenResponse) => void): readonly Co
 ];
 
 /** Configurations of clients with the address of a connect token. They have the secret in them. */
-/** Configurations of clients with the address of a connect token. They have the secret in them. */
 function tokenSnippets(
   { token, cdp_url: address }: { token: string | null; cdp_url: string | null },
   origin: string,

@@ -1,6 +1,6 @@
-import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { TextField } from '../../ui/form/fields.tsx';
+import { useTypedText } from '../../ui/form/typed-text.ts';
 
 /** Long enough to type on, so that not every letter is a request. */
 const pauseMs = 300;
@@ -14,20 +14,18 @@ interface FilterFieldProps {
 }
 
 export function FilterField({ label, value = '', placeholder, onChange }: FilterFieldProps) {
-  const text = useSignal(value);
+  const { text, type, report } = useTypedText(value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const change = useRef(onChange);
   change.current = onChange;
-  const reported = useRef(value);
-  // What this field reported comes back while its user may be typing on, which must not be overwritten.
-  useEffect(() => {
-    if (value !== reported.current) text.value = reported.current = value;
-  }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const type = (next: string): void => {
-    text.value = next;
+  const changeSoon = (next: string): void => {
+    type(next);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => change.current((reported.current = next.trim())), pauseMs);
+    timer.current = setTimeout(() => {
+      report(next.trim());
+      change.current(next.trim());
+    }, pauseMs);
   };
-  return <TextField label={label} type="search" placeholder={placeholder} value={text.value} onInput={type} />;
+  return <TextField label={label} type="search" placeholder={placeholder} value={text} onInput={changeSoon} />;
 }
