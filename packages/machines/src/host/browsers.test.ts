@@ -63,6 +63,8 @@ describe('the browsers of a host', () => {
   it('a browser has the version that it prints and the age of its file', async (t) => {
     const { put } = host(t);
     const browser = await readBrowser(put('chromium', '#!/bin/sh\necho Chromium 156.0.1\necho more\n'));
+    assert.equal(await readBrowser(put('broken', '#!/bin/sh\nexit 1\n')), null);
+    assert.ok(browser);
     assert.equal(browser.version, 'Chromium 156.0.1');
     assert.equal(browserAgeDays(browser, Date.now() + 91 * 86_400_000), 91);
     assert.equal(browserAgeDays(browser, 0), 0, 'a clock that is behind makes no browser younger than new');

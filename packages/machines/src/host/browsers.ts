@@ -6,9 +6,9 @@ import { canRun } from '@berth/lib/can-run.ts';
 import { programVersion } from './program-version.ts';
 
 export interface Browser {
-  /** As the program prints it, such as `Chromium 156.0.8078.47`; of an image, the version of its package. */
+  /** The version as the program prints it, such as `Chromium 156.0.8078.47`; of an image, that of its package. */
   version: string;
-  /** When its program file was written: built by the distribution, or installed. */
+  /** The time at which its program file was written: built by the distribution, or installed. */
   builtAt: Date;
 }
 
@@ -18,10 +18,10 @@ export const browserAgeDaysMax = 90;
 export const browserAgeDays = ({ builtAt }: Browser, nowMs: number): number =>
   Math.max(0, Math.floor((nowMs - builtAt.getTime()) / 86_400_000));
 
-/** @throws Error where there is no such file */
-export async function readBrowser(path: string): Promise<Browser> {
+/** Reads the browser at a path; null where it does not run. @throws Error where there is no such file */
+export async function readBrowser(path: string): Promise<Browser | null> {
   const [version, { mtime }] = await Promise.all([programVersion(path), stat(path)]);
-  return { version: version ?? 'unknown version', builtAt: mtime };
+  return version === null ? null : { version, builtAt: mtime };
 }
 
 export interface BrowserPrograms {

@@ -1,10 +1,10 @@
-/** What a program says of itself. */
+/** The version of a program that is installed. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const versionMsMax = 10_000;
 
-/** What a program prints about its version, in one line; null where it cannot run. */
+/** Returns the line that a program prints about its version; null where it cannot run. */
 export async function programVersion(path: string): Promise<string | null> {
   try {
     const { stdout } = await promisify(execFile)(path, ['--version'], {

@@ -67,7 +67,8 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     ({ bsize, blocks }) => bsize * blocks < sharedMemoryMin,
     () => true,
   );
-  const [{ size, mtimeMs }, browser] = await Promise.all([stat(options.chromiumPath), reading]);
+  const [{ size, mtimeMs, mtime }, known] = await Promise.all([stat(options.chromiumPath), reading]);
+  const browser = known ?? { version: 'unknown version', builtAt: mtime };
   const { dataDigest } = machinesFolder;
   const cgroups = await MachineCgroups.open(`berth-${dataDigest}`, options.log, { memoryBytesMax: machinesBytesMax() });
   for (const warning of capabilities.warnings) options.log.warn({ warning }, 'machine isolation reduced');

@@ -79,12 +79,10 @@ async function checkChromium({ chromium, runtime }: Config): Promise<Finding> {
   const there = await attempt('chromium', () => requireChromium(chromium));
   if ('refused' in there)
     return { ...there.refused, advice: 'No session starts without it: install Chromium or Google Chrome, or set BERTH_CHROMIUM.' };
-  const version = await programVersion(chromium);
-  if (version === null)
-    return problem('chromium', `${chromium} does not run`, 'No session starts without it: apt-get install --reinstall chromium');
   const browser = await readBrowser(chromium);
+  if (browser === null) return problem('chromium', `${chromium} does not run`, 'No session starts without it: install its package again.');
   const days = browserAgeDays(browser, Date.now());
-  const note = `${version} (${chromium})`;
+  const note = `${browser.version} (${chromium})`;
   return days > browserAgeDaysMax ? warning('chromium', `${note}, ${days} days old`, browserAdvice) : ok('chromium', note);
 }
 

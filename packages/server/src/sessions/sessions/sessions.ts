@@ -16,7 +16,7 @@ import { actorOf, ownerOf, type Principal } from '../../accounts/principals/prin
 import { isId } from '@berth/lib/ids.ts';
 import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
 import { Loop } from '@berth/lib/loop.ts';
-import { orAbort } from '@berth/lib/or-abort.ts';
+import { orAbort, whenAborted } from '@berth/lib/or-abort.ts';
 import type { Ticket } from '../../accounts/metering/metering.ts';
 import type { Rates } from '../../rates/rates.ts';
 import { isUniqueViolation, type Tables } from '../../store/store.ts';
@@ -534,10 +534,7 @@ async function noticeClosed({ machine }: LiveSession, error: unknown): Promise<u
 
 /** A browser that has closed ends its session in a moment, and it is known then whether memory was the reason. */
 async function noticeEnd({ ending, machine, abort }: LiveSession): Promise<void> {
-  if (!ending && machine?.browser.isClosed === true) await orAfter(aborted(abort.signal), endNoticeMs);
+  if (!ending && machine?.browser.isClosed === true) await orAfter(whenAborted(abort.signal), endNoticeMs);
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
 
 const canAccess = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;
