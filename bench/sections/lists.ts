@@ -1,4 +1,4 @@
-/** What the pages of the dashboard ask for, with 10,000 sessions, 1,000 jobs and 500 owners in the database. */
+/** The lists that pages of the dashboard ask for, with 10,000 sessions, 1,000 jobs and 500 owners in the database. */
 import { CreateSessionRequest } from '@berth/contract';
 import { sql } from 'kysely';
 import type { Bench } from '../context.ts';
@@ -23,7 +23,7 @@ const operatorPaths = [
   '/admin/overview',
   '/admin/economics',
 ];
-/** Of the owner who has half of all sessions and all jobs. */
+/** The calls of the owner who has half of all sessions and all jobs. */
 const customerPaths = [
   '/v1/sessions?limit=50',
   '/v1/sessions?limit=50&status=ended',

@@ -59,7 +59,7 @@ export async function decideRuntime(choice: Omit<RuntimeChoice, 'log' | 'workerI
   return wanted === 'auto' ? { runtime: 'process', why: refusal } : { runtime: 'qemu', accelerator: 'tcg', why: refusal };
 }
 
-/** Where Ubuntu has its own. */
+/** Paths at which Ubuntu has its snap, or a program that starts it. */
 const snaps = ['/snap/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/chromium'];
 const snapAdvice = 'It cannot run in a jail. Install Google Chrome, or set BERTH_CHROMIUM to the program of a Chromium that is no snap.';
 

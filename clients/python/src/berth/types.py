@@ -2048,7 +2048,7 @@ class InspectResponse(Model):
     limits: InspectResponseLimits
     """What the limits of the inspection left out."""
     redactions: InspectResponseRedactions
-    """How many secrets were replaced before anything was kept."""
+    """In how many places secrets were replaced before anything was kept. One secret may stand in many."""
     warnings: list[str]
     """Warnings that explain missing or incomplete results, such as `load_timed_out`."""
     site: InspectSite | None
@@ -2124,7 +2124,7 @@ class InspectResponseLimits(Model):
 
 
 class InspectResponseRedactions(Model):
-    """How many secrets were replaced before anything was kept."""
+    """In how many places secrets were replaced before anything was kept. One secret may stand in many."""
 
     headers: int
     """Number of header values that were redacted."""

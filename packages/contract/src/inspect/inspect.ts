@@ -231,7 +231,7 @@ export const InspectCore = z.object({
       body_keys: z.int().describe('Number of body values that were redacted by the name of their field.'),
       body_values: z.int().describe('Number of body values that were redacted by their form.'),
     })
-    .describe('How many secrets were replaced before anything was kept.'),
+    .describe('In how many places secrets were replaced before anything was kept. One secret may stand in many.'),
   warnings: z.array(z.string()).describe('Warnings that explain missing or incomplete results, such as `load_timed_out`.'),
 });
 

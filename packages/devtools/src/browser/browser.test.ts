@@ -71,7 +71,7 @@ async function failure(path: string, options: Partial<NavigationRequest> = {}): 
   return 'success';
 }
 
-/** As the system does when memory is used up: browsers say of their pages' processes that these go first. */
+/** Kills the processes of pages, as the system does when memory is used up: browsers say that these go first. */
 function killRenderers(pid: number): void {
   if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=renderer')) return void process.kill(pid, 'SIGKILL');
   for (const thread of readdirSync(`/proc/${pid}/task`))

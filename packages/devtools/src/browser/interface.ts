@@ -149,6 +149,7 @@ export interface Browser {
   readonly timeoutScale: TimeoutScale;
   /** Resolves once, when the pipe closes or the browser stops responding. */
   readonly closed: Promise<'closed' | 'unresponsive'>;
+  /** Whether `closed` has resolved. */
   readonly isClosed: boolean;
   /** Applies a session's settings: to the first tab, and to every later target before its first script. */
   prepare(settings: BrowserSettings): Promise<void>;

@@ -2617,7 +2617,7 @@ export interface InspectResponse {
   pages: Array<InspectedPage>;
   /** What the limits of the inspection left out. */
   limits: InspectResponseLimits;
-  /** How many secrets were replaced before anything was kept. */
+  /** In how many places secrets were replaced before anything was kept. One secret may stand in many. */
   redactions: InspectResponseRedactions;
   /** Warnings that explain missing or incomplete results, such as `load_timed_out`. */
   warnings: Array<string>;
@@ -2689,7 +2689,7 @@ export interface InspectResponseLimits {
   reason: string | null;
 }
 
-/** How many secrets were replaced before anything was kept. */
+/** In how many places secrets were replaced before anything was kept. One secret may stand in many. */
 export interface InspectResponseRedactions {
   /** Number of header values that were redacted. */
   headers: number;

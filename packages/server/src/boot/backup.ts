@@ -1,9 +1,9 @@
 /** `npm run backup` and `npm run restore`: what they do, in lines for people. */
-import { ownCommands } from './own-commands.ts';
 import { readdirSync, rmdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { openDataDir } from './data-dir.ts';
+import { ownCommands } from './own-commands.ts';
 import { createLog } from '@berth/lib/log.ts';
 import { backUpDatabase, restoreDatabase } from '../store/store.ts';
 

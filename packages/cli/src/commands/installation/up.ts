@@ -79,11 +79,11 @@ function serviceEnvironment(env: Context['env'], dataDir: string | undefined): N
 interface HostState {
   /** Packages of the distribution that are missing. */
   missing: string[];
-  /** What installs them; empty on a distribution that is not known. */
+  /** The command that installs them; empty on a distribution that is not known. */
   command: string;
 }
 
-/** What the host lacks. @throws CommandError where the service cannot run here at all */
+/** Reads what the host lacks. @throws CommandError where the service cannot run here at all */
 async function readHost(folder: string): Promise<HostState> {
   const ask = async (word: string): Promise<string> =>
     (await promisify(execFile)('sh', [join(folder, 'scripts/host-packages.sh'), word])).stdout.trim();
@@ -101,7 +101,7 @@ async function prepareHost({ options, output, signal, env }: Context, folder: st
   if (options.flag('install')) {
     if (command === '') throw new CommandError(exitCodes.failed, 'unknown_distribution', what, 'Install them with the host’s own tools.');
     output.tell({ command }, () => `${what} Installing them: ${command}`);
-    // What it says is beside the output of this program.
+    // A package manager's output is no result of this command, so it goes to standard error.
     const code = await run('sh', ['-c', command], {
       cwd: folder,
       env: { ...env, DEBIAN_FRONTEND: 'noninteractive' },

@@ -118,7 +118,7 @@ export function titleOf({ title, url }: Pick<TargetInfo, 'title' | 'url'>): stri
   return untitled ? '' : cutText(title, titleCharsMax);
 }
 
-/** What callers are told of a page that crashed. `during`: what it was doing. */
+/** The sentence that callers read about a page that crashed. `during` says what it was doing. */
 export const crashMessage = ({ wasKilled }: Tab, during = ''): string =>
   wasKilled
     ? `The system ended the page${during}, as it does when a browser uses more memory than it may. Open fewer tabs, or a page with less content and fewer frames.`

@@ -1,10 +1,10 @@
 import {
   createConnectToken,
-  endLinkSignIn,
-  redeemSignInLink,
   createOwnKey,
+  endLinkSignIn,
   listConnectTokens,
   listOwnKeys,
+  redeemSignInLink,
   revokeConnectToken,
   revokeOwnKey,
   rotateOwnKey,

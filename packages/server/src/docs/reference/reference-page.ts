@@ -1,11 +1,11 @@
 /** The pages of the API reference: the list of operations, and a page for each. Without scripts. */
-import { html, nothing, Markup, escapeHtml } from '@berth/lib/text/html.ts';
+import { Marked } from 'marked';
+import { Markup, escapeHtml, html, nothing } from '@berth/lib/text/html.ts';
 import { codeBlock, codeTabs } from '../code.ts';
 import type { GuideLink } from '../guides.ts';
 import type { OperationEntry, OperationPage, TagEntry } from './reference-document.ts';
 import type { Content, FieldShape } from './schema-shape.ts';
 import { searchForm } from '../search-form.ts';
-import { Marked } from 'marked';
 
 export const addressOf = ({ id }: Pick<OperationEntry, 'id'>): string => `/docs/reference/${id}`;
 
