@@ -105,7 +105,8 @@ describe('the site', () => {
     await page.getByRole('textbox', { name: 'Search' }).fill('rotate');
     const result = page.locator('.pagefind-ui__result-link').first();
     await result.click();
-    await page.waitForURL(/\/(?!$)/);
+    await page.waitForURL(({ pathname }) => pathname !== '/');
+    await page.getByRole('heading', { level: 1 }).waitFor();
     await sleep(200);
     assert.deepEqual(elsewhere, []);
     await page.close();

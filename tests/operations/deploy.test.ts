@@ -268,8 +268,9 @@ describe('the container', () => {
     );
     assert.equal(dockerfile.match(/^USER .*$/gm)?.at(-1), 'USER 10001:10001');
     assert.deepEqual(unknownSettings(dockerfile), []);
-    const setup = read('scripts/setup.sh');
+    const setup = read('scripts/setup.sh') + read('scripts/host-packages.sh');
     const needed = Array.from(setup.matchAll(/echo ((?!curl)[a-z][a-z0-9-]+)$/gm), ([, name = '']) => name);
+    for (const name of ['chromium', 'bubblewrap', 'qemu-system-x86']) assert.ok(needed.includes(name), name);
     const forBuilds = ['mmdebstrap', 'erofs-utils', 'debian-archive-keyring', 'uidmap', 'package-lock'];
     const forBuildsAndTests = [...forBuilds, 'haproxy', 'python3-venv', 'chromium-driver'];
     assert.deepEqual(
